@@ -1,0 +1,77 @@
+"""Every check of what a user hands in: what was seen, where, and what to do."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from wisecrowd._types import Array
+
+
+class InputError(ValueError):
+    """What was handed in cannot be used; the message says why and what to do."""
+
+
+def listed(names: Iterable[Any], most: int = 8) -> str:
+    """Names as a person would list them: the first few, then how many more.
+
+    Examples
+    --------
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    >>> listed(range(5), most=2)
+    '0, 1 and 3 more'
+    """
+    names = [n.item() if isinstance(n, np.generic) else n for n in names]
+    shown = ", ".join(repr(n) for n in names[:most])
+    more = len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def vocabulary_values(values: Any, what: str) -> Array:
+    """Ids or labels as a flat array of one kind: integers, text or booleans.
+
+    Whole numbers stored as floats (what a table makes of integers beside a gap)
+    become integers. Missing values and a mix of numbers and text are refused.
+    """
+    series = pd.Series(values).reset_index(drop=True)
+    missing = series.isna().to_numpy()
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"{int(missing.sum())} of {len(series)} rows have no {what} "
+            f"(the first is row {row}). Drop those rows or fill them in."
+        )
+    kind = pd.api.types.infer_dtype(series, skipna=False)
+    if kind.startswith("mixed"):
+        kinds = sorted({type(v).__name__ for v in series})
+        raise InputError(
+            f"the {what} column mixes types ({', '.join(kinds)}), so 1 and '1' would "
+            f"be two different values. Convert it first, e.g. with .astype(str)."
+        )
+    if kind == "floating":
+        numbers = series.to_numpy(dtype=float)
+        whole = np.isfinite(numbers) & (numbers == np.round(numbers))
+        if not whole.all():
+            row = int(np.flatnonzero(~whole)[0])
+            raise InputError(
+                f"the {what} in row {row} is {numbers[row]!r}: a {what} is a name or a "
+                f"whole number, so this looks like a measurement (continuous values "
+                f"are not classes). Unknown label type: continuous."
+            )
+        return numbers.astype(np.int64)
+    if kind == "integer":
+        return series.to_numpy(dtype=np.int64)
+    if kind == "boolean":
+        return series.to_numpy(dtype=bool)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return series.astype(series.cat.categories.dtype).to_numpy(dtype=object)
+    return series.to_numpy(dtype=object)
+
+
+def one_of(value: Any, allowed: Iterable[Any], name: str) -> None:
+    """Refuse a setting that is not one of the allowed words."""
+    allowed = list(allowed)
+    if not any(value is a or value == a for a in allowed):
+        raise InputError(f"{name}={value!r} is not one of {listed(allowed, 20)}.")

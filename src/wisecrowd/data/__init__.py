@@ -1,0 +1,1 @@
+"""Annotations, tables, platforms, data sets and simulated crowds."""

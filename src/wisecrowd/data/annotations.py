@@ -1,0 +1,604 @@
+"""The answers of a crowd, as integer codes sorted by item."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from wisecrowd._checks import InputError, listed, one_of, vocabulary_values
+from wisecrowd._types import Array, Gold, Ids
+
+ALIASES = {
+    "item": ("item", "task", "subject", "item_id", "task_id", "subject_id", "question"),
+    "annotator": (
+        "annotator", "worker", "user", "rater", "volunteer",
+        "annotator_id", "worker_id", "user_id", "user_name", "performer",
+    ),
+    "label": ("label", "answer", "rating", "response", "annotation", "vote"),
+}  # fmt: skip
+"""The column names by which a long table is recognised, in order of preference."""
+
+Repeats = Literal["first", "last"] | None
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """What a reader found in a file, and what it left out.
+
+    Attributes
+    ----------
+    path, format : str
+        Where the annotations come from and the form they had.
+    n_rows, n_kept : int
+        Rows (or records) seen, and annotations made of them.
+    left_out : dict of str to int
+        How many rows were left out, for each reason.
+    notes : tuple of str
+        Anything else that a person should know, one sentence each.
+    """
+
+    path: str
+    format: str
+    n_rows: int
+    n_kept: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        lines = [
+            f"{self.path}: {self.format}, {self.n_rows:,} rows, "
+            f"{self.n_kept:,} annotations"
+        ]
+        lines += [f"  left out {n:,}: {why}" for why, n in self.left_out.items()]
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Annotations:
+    """Who answered what about which item.
+
+    Make one with :meth:`from_frame`, :meth:`from_matrix`, :meth:`from_triples`,
+    :meth:`from_dict` or :func:`wisecrowd.read_annotations`.
+
+    Attributes
+    ----------
+    items, annotators, answers : arrays
+        The vocabularies, sorted; a code is a position in them. The first
+        ``n_classes`` answers are the classes, any others (such as "can't tell")
+        say something about an item without being a class.
+    item, annotator, label : int32 arrays of length L
+        One entry an annotation, sorted by item.
+    gold_codes : int32 array of length N
+        The class that is known for certain, -1 where none is.
+    report : ReadReport or None
+        What the reader found, where the annotations come from a file.
+
+    Examples
+    --------
+    >>> labels = Annotations.from_triples(
+    ...     ["x", "x", "y"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+    >>> labels
+    Annotations(2 items, 2 annotators, 2 classes, 3 annotations; 1.5 an item)
+    >>> labels.classes.tolist(), labels.counts().tolist()
+    (['cat', 'dog'], [[1, 1], [1, 0]])
+    """
+
+    items: Array
+    annotators: Array
+    answers: Array
+    n_classes: int
+    item: Int[np.ndarray, " L"]
+    annotator: Int[np.ndarray, " L"]
+    label: Int[np.ndarray, " L"]
+    gold_codes: Int[np.ndarray, " N"]
+    report: ReadReport | None = None
+
+    # -- making one -------------------------------------------------------------
+
+    @classmethod
+    def from_triples(
+        cls,
+        item: Ids,
+        annotator: Ids,
+        label: Ids,
+        *,
+        items: Ids | None = None,
+        annotators: Ids | None = None,
+        classes: Ids | None = None,
+        answers: Ids | None = None,
+        gold: Gold | None = None,
+        drop_repeats: Repeats = None,
+    ) -> Self:
+        """Three columns of equal length: item, annotator, label.
+
+        Parameters
+        ----------
+        item, annotator, label : sequences of length L
+            One entry an annotation. Repeated answers are all kept.
+        items, annotators : sequences, optional
+            The vocabularies, if they should hold more than what occurs, or be in
+            another order than sorted.
+        classes : sequence, optional
+            The classes, in order; some may be unused. Default: every label seen,
+            less those in `answers`.
+        answers : sequence, optional
+            Answers that are allowed beside the classes, such as "can't tell".
+        gold : dict or Series, optional
+            Item to class, where it is known for certain.
+        drop_repeats : {"first", "last"}, optional
+            Keep one answer of an annotator on an item instead of all.
+        """
+        columns = {"item": item, "annotator": annotator, "label": label}
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"the three columns differ in length: {lengths}.")
+        if not lengths["item"]:
+            raise InputError("there are no annotations: the input is empty.")
+        item_code, item_names = _encode(item, items, "item")
+        annotator_code, annotator_names = _encode(annotator, annotators, "annotator")
+        label_code, seen = _encode(label, None, "label")
+        gold_of = _gold_series(gold)
+        answer_names, n_classes = _answer_names(seen, classes, answers, gold_of)
+        recode = pd.Index(answer_names).get_indexer(pd.Index(seen))
+        _check_labels_known(recode[label_code], columns, answer_names)
+        order = np.argsort(item_code, kind="stable")
+        made = cls(
+            items=item_names,
+            annotators=annotator_names,
+            answers=answer_names,
+            n_classes=n_classes,
+            item=item_code[order],
+            annotator=annotator_code[order],
+            label=recode[label_code].astype(np.int32)[order],
+            gold_codes=_gold_codes(gold_of, item_names, answer_names[:n_classes]),
+        )
+        return made.without_repeats(drop_repeats) if drop_repeats else made
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        item: str | None = None,
+        annotator: str | None = None,
+        label: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make one from a long table, one row an annotation.
+
+        The columns are found by their usual names (task, item or subject; worker,
+        annotator or user; label or answer), or named by `item`, `annotator` and
+        `label`. Other options as in :meth:`from_triples`.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": [0, 1]})
+        >>> Annotations.from_frame(table)
+        Annotations(1 item, 2 annotators, 2 classes, 2 annotations; 2.0 an item)
+        """
+        names = column_names(frame.columns, item=item, annotator=annotator, label=label)
+        return cls.from_triples(*(frame[name] for name in names), **options)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: Any,
+        *,
+        items: Ids | None = None,
+        annotators: Ids | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make one from an (N, A) table: a row an item, a column an annotator.
+
+        Missing answers are NaN, None or -1. Items and annotators are row and column
+        numbers unless named, or a DataFrame's index and columns. Items and annotators
+        without an answer stay in.
+
+        Examples
+        --------
+        >>> Annotations.from_matrix([[0, 1, -1], [1, 1, -1]])
+        Annotations(2 items, 3 annotators, 2 classes, 4 annotations; 2.0 an item)
+        """
+        if isinstance(matrix, pd.DataFrame):
+            items = matrix.index if items is None else items
+            annotators = matrix.columns if annotators is None else annotators
+        table = np.asarray(matrix)
+        if table.ndim != 2:
+            raise InputError(
+                f"a matrix of answers has two axes (items, annotators), "
+                f"this one has {table.ndim} (shape {table.shape})."
+            )
+        present = ~pd.isna(table)
+        if table.dtype.kind in "iufO":
+            present &= table != -1
+        if table.dtype.kind == "O":
+            table = table.astype(object)
+        rows, columns = np.nonzero(present)
+        items = np.arange(table.shape[0]) if items is None else np.asarray(items)
+        if annotators is None:
+            annotators = np.arange(table.shape[1])
+        annotators = np.asarray(annotators)
+        return cls.from_triples(
+            items[rows],
+            annotators[columns],
+            table[present],
+            items=items,
+            annotators=annotators,
+            **options,
+        )
+
+    @classmethod
+    def from_dict(
+        cls, answers_of: Mapping[Any, Mapping[Any, Any]], **options: Any
+    ) -> Self:
+        """Make one from ``{item: {annotator: label}}``, the form of peerannot.
+
+        A list of labels stands for repeated answers. Items without an answer stay in.
+
+        Examples
+        --------
+        >>> Annotations.from_dict({"x": {"ann": 0, "bob": 1}, "y": {"ann": [1, 1]}})
+        Annotations(2 items, 2 annotators, 2 classes, 4 annotations; 2.0 an item)
+        """
+        rows = [
+            (item, annotator, label)
+            for item, given in answers_of.items()
+            for annotator, labels in given.items()
+            for label in (labels if isinstance(labels, list) else [labels])
+        ]
+        columns = zip(*rows, strict=True) if rows else ((), (), ())
+        names = pd.Index(vocabulary_values(list(answers_of), "item")).sort_values()
+        options.setdefault("items", names.to_numpy())
+        return cls.from_triples(*map(list, columns), **options)
+
+    @classmethod
+    def from_target(cls, target: Any, **options: Any) -> Self:
+        """Make one from a plain one-dimensional target: one annotator, all items."""
+        labels = np.asarray(target)
+        n_items = len(labels)
+        who = np.zeros(n_items, dtype=int)
+        rows = np.arange(n_items)
+        return cls.from_triples(rows, who, labels, items=rows, **options)
+
+    # -- reading one ------------------------------------------------------------
+
+    @property
+    def classes(self) -> Array:
+        """The classes, in order: the first answers."""
+        return self.answers[: self.n_classes]
+
+    @property
+    def gold(self) -> pd.Series:
+        """The known classes, a Series from item to class."""
+        known = np.flatnonzero(self.gold_codes >= 0)
+        return pd.Series(
+            self.classes[self.gold_codes[known]],
+            index=pd.Index(self.items[known], name="item"),
+            name="gold",
+        )
+
+    @cached_property
+    def row_start(self) -> Int[np.ndarray, " N+1"]:
+        """Where each item's annotations begin: item n has rows start[n]:start[n+1]."""
+        return np.searchsorted(self.item, np.arange(len(self.items) + 1))
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def __repr__(self) -> str:
+        sizes = {
+            "item": len(self.items),
+            "annotator": len(self.annotators),
+            "class": self.n_classes,
+            "other answer": len(self.answers) - self.n_classes,
+            "annotation": len(self),
+            "gold label": int((self.gold_codes >= 0).sum()),
+        }
+        optional = ("other answer", "gold label")
+        parts = [_counted(n, w) for w, n in sizes.items() if n or w not in optional]
+        mean = len(self) / max(len(self.items), 1)
+        return f"Annotations({', '.join(parts)}; {mean:.1f} an item)"
+
+    def counts(self, by: Literal["item", "annotator"] = "item") -> Array:
+        """How often each answer was given: (N, K) for items, (A, K) for annotators."""
+        one_of(by, ("item", "annotator"), "by")
+        code, names = (
+            (self.item, self.items) if by == "item" else (self.annotator, self.annotators)
+        )
+        n_answers = len(self.answers)
+        flat = code.astype(np.int64) * n_answers + self.label
+        table = np.bincount(flat, minlength=len(names) * n_answers)
+        return table.reshape(len(names), n_answers)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a long table with the columns item, annotator, label."""
+        return pd.DataFrame(
+            {
+                "item": self.items[self.item],
+                "annotator": self.annotators[self.annotator],
+                "label": self.answers[self.label],
+            }
+        )
+
+    def to_matrix(self) -> Array:
+        """Return an (N, A) table of answer codes, -1 where there is none.
+
+        Repeated answers of one annotator on one item do not fit into a matrix: make
+        them one with :meth:`without_repeats` first.
+        """
+        if self._repeated().any():
+            raise InputError(
+                f"{int(self._repeated().sum())} answers repeat an annotator's answer on "
+                f"the same item, and a matrix holds one. Use without_repeats() first."
+            )
+        matrix = np.full((len(self.items), len(self.annotators)), -1, dtype=np.int32)
+        matrix[self.item, self.annotator] = self.label
+        return matrix
+
+    # -- changing one -----------------------------------------------------------
+
+    def without_repeats(self, keep: Literal["first", "last"] = "first") -> Self:
+        """Keep one answer of each annotator on each item."""
+        one_of(keep, ("first", "last"), "drop_repeats")
+        return self._rows(~self._repeated(keep))
+
+    def subset(self, *, items: Ids | None = None, annotators: Ids | None = None) -> Self:
+        """Return the annotations of some items, or by some annotators.
+
+        The vocabulary that is named becomes the given one, in the given order; the
+        others stay whole, so that models of the parts can be compared.
+        """
+        chosen = self
+        if items is not None:
+            chosen = chosen._select("item", "items", items)
+        if annotators is not None:
+            chosen = chosen._select("annotator", "annotators", annotators)
+        return chosen
+
+    def align(self, items: Ids) -> Self:
+        """Return the same annotations over the items of a feature table, in its order.
+
+        Items that nobody annotated stay in; an annotation of an item that is not
+        there is an error.
+        """
+        names = _unique(vocabulary_values(items, "item"), "item")
+        where = _find(self.items, names, "item")
+        used = np.bincount(self.item, minlength=len(self.items)) > 0
+        used |= self.gold_codes >= 0
+        lost = np.flatnonzero((where < 0) & used)
+        if len(lost):
+            raise InputError(
+                f"{len(lost)} of {int(used.sum())} annotated items have no features: "
+                f"{listed(self.items[lost], 5)}. Add their rows, or leave their "
+                f"annotations out with labels.subset(items=...)."
+                f"{_type_hint(self.items, names)}"
+            )
+        gold = np.full(len(names), -1, dtype=np.int32)
+        gold[where[where >= 0]] = self.gold_codes[where >= 0]
+        return replace(self, items=names, gold_codes=gold)._recoded("item", where)
+
+    def with_gold(self, gold: Gold) -> Self:
+        """Return the same annotations with these classes known (and no others)."""
+        codes = _gold_codes(_gold_series(gold), self.items, self.classes)
+        return replace(self, gold_codes=codes)
+
+    def merge(self, other: "Annotations") -> Self:
+        """Both together; their vocabularies may differ.
+
+        What is a class in either is a class in the result; where both know an item's
+        gold class they must agree.
+        """
+        gold = pd.concat([self.gold, other.gold])
+        several = gold.groupby(level=0).nunique()
+        if (several > 1).any():
+            raise InputError(
+                f"the two sets disagree on the gold class of "
+                f"{listed(several.index[several > 1])}. Correct one of them."
+            )
+        rows = pd.concat([self.to_frame(), other.to_frame()], ignore_index=True)
+        classes = _union(self.classes, other.classes, "class")
+        others = _union(self.answers, other.answers, "answer")
+        return type(self).from_triples(
+            *(rows[name] for name in ("item", "annotator", "label")),
+            items=_union(self.items, other.items, "item"),
+            annotators=_union(self.annotators, other.annotators, "annotator"),
+            classes=classes,
+            answers=others,
+            gold=gold[~gold.index.duplicated()],
+        )
+
+    # -- inside -----------------------------------------------------------------
+
+    def _rows(self, keep: Array) -> Self:
+        return replace(
+            self,
+            item=self.item[keep],
+            annotator=self.annotator[keep],
+            label=self.label[keep],
+        )
+
+    def _repeated(self, keep: Literal["first", "last"] = "first") -> Array:
+        pair = self.item.astype(np.int64) * len(self.annotators) + self.annotator
+        return pd.Series(pair).duplicated(keep=keep).to_numpy()
+
+    def _select(self, code: str, names: str, chosen: Ids) -> Self:
+        wanted = _unique(vocabulary_values(chosen, code), code)
+        old = getattr(self, names)
+        unknown = _find(wanted, old, code) < 0
+        if unknown.any():
+            raise InputError(
+                f"{int(unknown.sum())} of the chosen {names} are not among the "
+                f"{len(old)} known: {listed(wanted[unknown], 5)}."
+                f"{_type_hint(wanted, old)}"
+            )
+        where = _find(old, wanted, code)
+        part = self._rows(where[getattr(self, code)] >= 0)
+        changes: dict[str, Any] = {names: wanted}
+        if code == "item":
+            changes["gold_codes"] = self.gold_codes[_find(wanted, old, code)]
+        return replace(part, **changes)._recoded(code, where)
+
+    def _recoded(self, code: str, where: Array) -> Self:
+        new = where[getattr(self, code)].astype(np.int32)
+        made = replace(self, **{code: new})
+        return made._rows(np.argsort(new, kind="stable")) if code == "item" else made
+
+
+def column_names(columns: Any, **given: str | None) -> list[str]:
+    """Return the columns that hold item, annotator and label, given or by alias."""
+    present = {str(c).strip().lower(): c for c in columns}
+    found, missing = [], []
+    for role, aliases in ALIASES.items():
+        name = given.get(role)
+        if name is not None and name not in list(columns):
+            raise InputError(
+                f"there is no column {name!r} for the {role}; the columns are "
+                f"{listed(columns, 20)}."
+            )
+        name = name or next((present[a] for a in aliases if a in present), None)
+        if name is None:
+            missing.append(role)
+        else:
+            found.append(name)
+    if missing:
+        raise InputError(
+            f"no column for the {' and the '.join(missing)} was found; the columns are "
+            f"{listed(columns, 20)}. Name it, e.g. {missing[0]}='...', or rename it."
+        )
+    return found
+
+
+def _counted(n: int, word: str) -> str:
+    plural = word + "es" if word.endswith("s") else word + "s"
+    return f"{n:,} {word if n == 1 else plural}"
+
+
+def _unique(names: Array, what: str) -> Array:
+    twice = pd.Series(names).duplicated()
+    if twice.any():
+        raise InputError(
+            f"{int(twice.sum())} {what} ids occur more than once: "
+            f"{listed(pd.unique(names[twice.to_numpy()]), 5)}. Each must be unique."
+        )
+    return names
+
+
+def _encode(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
+    """Codes of the values and the sorted (or the given) vocabulary."""
+    if not isinstance(values, pd.Series):
+        values = pd.Series(values)
+    raw, found = pd.factorize(values, use_na_sentinel=True)
+    if (raw < 0).any():
+        vocabulary_values(values, what)  # says which row is missing
+    seen = vocabulary_values(found, what)
+    if vocabulary is None:
+        order = np.argsort(seen, kind="stable")
+        rank = np.empty(len(seen), dtype=np.int32)
+        rank[order] = np.arange(len(seen), dtype=np.int32)
+        return rank[raw], seen[order]
+    names = _unique(vocabulary_values(vocabulary, what), what)
+    where = _find(seen, names, what)
+    if (where < 0).any():
+        raise InputError(
+            f"{int((where < 0).sum())} {what} ids are not in {what}s=: "
+            f"{listed(seen[where < 0], 5)}.{_type_hint(seen, names)}"
+        )
+    return where[raw].astype(np.int32), names
+
+
+def _find(values: Array, vocabulary: Array, what: str) -> Array:
+    """Return the positions of values in a vocabulary, -1 where they are not in it."""
+    if values.dtype.kind != vocabulary.dtype.kind:
+        return np.full(len(values), -1)
+    return pd.Index(vocabulary).get_indexer(pd.Index(values))
+
+
+def _type_hint(left: Array, right: Array) -> str:
+    if left.dtype.kind == right.dtype.kind:
+        return ""
+    kinds = {"i": "numbers", "O": "text", "b": "true/false"}
+    here, there = (kinds.get(a.dtype.kind, "other") for a in (left, right))
+    return f" (They are {here} on one side and {there} on the other: convert one.)"
+
+
+def _union(left: Array, right: Array, what: str) -> Array:
+    if len(left) and len(right) and left.dtype.kind != right.dtype.kind:
+        raise InputError(
+            f"the two sets cannot be merged: the {what} ids differ in type."
+            f"{_type_hint(left, right)}"
+        )
+    if left is right or (len(left) == len(right) and (left == right).all()):
+        return left
+    return np.sort(pd.unique(np.concatenate([left, right])))
+
+
+def _answer_names(
+    seen: Array, classes: Ids | None, answers: Ids | None, gold: pd.Series | None
+) -> tuple[Array, int]:
+    """Return the answers, classes first, and the number of classes."""
+    extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
+    if classes is None:
+        known = seen if gold is None else _union(seen, np.unique(gold), "class")
+        names = known[~np.isin(known, extra)]
+    else:
+        names = _unique(vocabulary_values(classes, "class"), "class")
+    extra = extra[~np.isin(extra, names)]
+    if not len(extra):
+        return names, len(names)
+    if extra.dtype.kind != names.dtype.kind:
+        raise InputError(
+            f"answers= and the classes differ in type.{_type_hint(extra, names)}"
+        )
+    return np.concatenate([names, pd.unique(extra)]), len(names)
+
+
+def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
+    bad = np.flatnonzero(codes < 0)
+    if not len(bad):
+        return
+    who = {name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()}
+    label, annotator, item = (listed([who[n]]) for n in ("label", "annotator", "item"))
+    raise InputError(
+        f"label {label} of annotator {annotator} on item {item} is not one of the "
+        f"{len(names)} known answers ({listed(names)}); {len(bad)} annotations have such "
+        f"labels. Add it to classes=, to answers= if it is not a class, or drop the rows."
+        f"{_type_hint(vocabulary_values([who['label']], 'label'), names)}"
+    )
+
+
+def _gold_series(gold: Gold | None) -> pd.Series | None:
+    if gold is None:
+        return None
+    series = gold if isinstance(gold, pd.Series) else pd.Series(dict(gold))
+    series = series.dropna()
+    if not len(series):
+        return None
+    index = _unique(vocabulary_values(series.index, "gold item"), "gold item")
+    return pd.Series(vocabulary_values(series.to_numpy(), "gold class"), index=index)
+
+
+def _gold_codes(gold: pd.Series | None, items: Array, classes: Array) -> Array:
+    codes = np.full(len(items), -1, dtype=np.int32)
+    if gold is None:
+        return codes
+    index, values = vocabulary_values(gold.index, "gold item"), gold.to_numpy()
+    where, what = _find(index, items, "item"), _find(values, classes, "class")
+    if (where < 0).any():
+        raise InputError(
+            f"{int((where < 0).sum())} gold items are not among the {len(items)} items: "
+            f"{listed(index[where < 0], 5)}.{_type_hint(index, items)}"
+        )
+    if (what < 0).any():
+        raise InputError(
+            f"gold class {listed(values[what < 0][:1])} of item "
+            f"{listed(index[what < 0][:1])} is not one of the classes "
+            f"{listed(classes, 20)}.{_type_hint(values, classes)}"
+        )
+    codes[where] = what
+    return codes

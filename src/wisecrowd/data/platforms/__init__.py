@@ -1,0 +1,1 @@
+"""One file for each platform whose exports wisecrowd reads."""

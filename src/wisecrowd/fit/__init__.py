@@ -1,0 +1,1 @@
+"""The loops that climb a bound, and the trace that they leave."""

@@ -1,0 +1,1 @@
+"""Pure functions of arrays: one formula, one function."""
