@@ -388,6 +388,20 @@ class Annotations:
         codes = _gold_codes(_gold_series(gold), self.items, self.classes)
         return replace(self, gold_codes=codes)
 
+    def recoded(self, *, classes: Ids, answers: Ids) -> Self:
+        """Return the same annotations in the vocabulary of a fitted model."""
+        if np.array_equal(self.answers, answers) and self.n_classes == len(classes):
+            return self
+        rows = self.to_frame()
+        return type(self).from_triples(
+            *(rows[name] for name in ("item", "annotator", "label")),
+            items=self.items,
+            annotators=self.annotators,
+            classes=classes,
+            answers=answers,
+            gold=self.gold,
+        )
+
     def merge(self, other: "Annotations") -> Self:
         """Both together; their vocabularies may differ.
 

@@ -1,0 +1,41 @@
+# make demo and make test are the two commands of the README: each makes .venv,
+# installs what it needs and runs. Nothing is done twice.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all lint bench docs clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+demo: $(VENV)/.installed  ## what wisecrowd does, in a minute
+	$(BIN)/wisecrowd demo
+
+lint: $(VENV)/.installed-test  ## style, types, who imports whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint  ## what CI runs
+	$(BIN)/pytest -n 2 -m "not slow"
+	for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
+
+test-all: lint  ## with the slow tests
+	$(BIN)/pytest -n 2
+
+bench: $(VENV)/.installed-test  ## speed and memory beside peers
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) .bench-venv .ci-venv demo-run

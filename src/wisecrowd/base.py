@@ -1,0 +1,215 @@
+"""What every method promises: one posterior of labels, one of every annotator."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from wisecrowd._checks import InputError
+from wisecrowd._types import Array, Gold
+from wisecrowd.data.annotations import Annotations
+from wisecrowd.maths import crowd, dirichlet
+
+SPAMMER_PRIOR = 0.1  # share of spammers before any answer is seen; stated in the docs
+
+
+def as_annotations(labels: Any, gold: Gold | None = None) -> Annotations:
+    """Annotations from whatever a user hands in, with the gold classes to use.
+
+    Parameters
+    ----------
+    labels : Annotations, DataFrame, (N, A) matrix or 1-D target
+        A DataFrame is a long table; a one-dimensional target is one annotator who
+        answered every item.
+    gold : dict or Series, optional
+        Item to class. Gold that came with a file is used only when it is passed,
+        ``gold=labels.gold``.
+    """
+    if not isinstance(labels, Annotations):
+        labels = _make_annotations(labels)
+    labels = labels.with_gold(gold if gold is not None else {})
+    if labels.n_classes < 2:
+        raise InputError(
+            f"there is only one class, {labels.classes[0]!r}: nothing is left to "
+            f"decide. Name the classes that were possible with classes=[...]."
+        )
+    return labels
+
+
+def _make_annotations(labels: Any) -> Annotations:
+    if isinstance(labels, pd.DataFrame):
+        return Annotations.from_frame(labels)
+    if isinstance(labels, dict):
+        return Annotations.from_dict(labels)
+    table = np.asarray(labels)
+    if table.ndim == 1 and len(table):
+        return Annotations.from_target(table)
+    return Annotations.from_matrix(table)
+
+
+def answer_matrix(labels: Annotations) -> crowd.AnswerMatrix:
+    """Return the answers as one sparse matrix, items by (annotator, answer)."""
+    shape = (len(labels.items), len(labels.annotators), len(labels.answers))
+    return crowd.answer_matrix(labels.item, labels.annotator, labels.label, shape)
+
+
+class CrowdModel(BaseEstimator, ABC):
+    """Labels of items and skills of annotators, however they were inferred.
+
+    Attributes
+    ----------
+    classes_, answers_, annotators_, items_ : arrays
+        The vocabularies; the classes are the first answers.
+    label_proba_ : array (N, C)
+        Probability of every class for every training item.
+    labels_ : array (N,)
+        The most probable class of every training item.
+    class_prior_ : array (C,)
+        How frequent the classes are.
+    confusion_counts_ : array (A, C, K)
+        Dirichlet concentrations of every annotator's rows: true class, answer.
+    annotator_prior_ : array (1 or A, C, K)
+        The concentrations before any answer, given or learned.
+    n_labels_ : array (A,)
+        How many answers each annotator gave.
+    trace_ : DataFrame
+        One row a step: the terms of the bound, their total, seconds.
+    """
+
+    def _remember_vocabularies(self, labels: Annotations) -> None:
+        self.classes_ = labels.classes
+        self.answers_ = labels.answers
+        self.annotators_ = labels.annotators
+        self.items_ = labels.items
+        self.n_labels_ = np.bincount(labels.annotator, minlength=len(labels.annotators))
+
+    @property
+    def labels_(self) -> Array:
+        """The most probable class of every training item."""
+        return self.classes_[self.label_proba_.argmax(1)]
+
+    @property
+    def confusion_(self) -> Array:
+        """Posterior mean of the confusion matrices, (A, C, K); rows sum to one."""
+        return dirichlet.mean(self.confusion_counts_)
+
+    def confusion_interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the central credible interval of every entry, two (A, C, K) arrays."""
+        check_is_fitted(self)
+        _check_level(level)
+        return dirichlet.interval(self.confusion_counts_, level)
+
+    def annotator_summary(self, level: float = 0.95) -> pd.DataFrame:
+        """Return one row an annotator: how good, how sure, and whether to worry.
+
+        Columns
+        -------
+        annotator, n_labels
+            Who, and how many answers.
+        accuracy, low, high
+            Probability of a right answer on an item of the population, with its
+            credible interval.
+        informativeness
+            Share of the truth's uncertainty that one answer removes: 0 for a spammer,
+            1 for an oracle and also for a perfect adversary.
+        spammer
+            Probability that the answers do not depend on the truth.
+        adversarial
+            Probability that the accuracy is below chance, 1 / C.
+        """
+        check_is_fitted(self)
+        _check_level(level)
+        weights = self.class_prior_
+        hits, misses = dirichlet.beta_by_moments(
+            *dirichlet.diagonal_moments(self.confusion_counts_, weights)
+        )
+        low, high = dirichlet.beta_interval(hits, misses, level)
+        seen = self.confusion_counts_ - self.annotator_prior_
+        odds = dirichlet.log_odds_of_one_row(seen, self.annotator_prior_)
+        information = dirichlet.mutual_information(self.confusion_, weights)
+        chance = 1 / len(self.classes_)
+        return pd.DataFrame(
+            {
+                "annotator": self.annotators_,
+                "n_labels": self.n_labels_,
+                "accuracy": hits / (hits + misses),
+                "low": low,
+                "high": high,
+                "informativeness": information / crowd.entropy(weights),
+                "spammer": expit(odds + logit(SPAMMER_PRIOR)),
+                "adversarial": dirichlet.beta_below(hits, misses, chance),
+            }
+        )
+
+    def _evidence(self, annotations: Any) -> tuple[Annotations, Array]:
+        """What the answers at hand say about new items, in this model's classes.
+
+        The answers of a new item are independent given its class and everyone's
+        skill, so the mean confusion is exact; a new annotator has the prior's.
+        """
+        given = self._in_my_words(annotations)
+        prior = self.annotator_prior_.mean(0)
+        tables = np.concatenate([self.confusion_counts_, prior[None]])
+        known = pd.Index(self.annotators_).get_indexer(pd.Index(given.annotators))
+        shape = (len(given.items), len(tables), len(self.answers_))
+        who = known[given.annotator]  # -1, a new annotator, is the last table
+        who = np.where(who < 0, len(tables) - 1, who)
+        answers = crowd.answer_matrix(given.item, who, given.label, shape)
+        return given, crowd.evidence_per_item(answers, np.log(dirichlet.mean(tables)))
+
+    def _in_my_words(self, annotations: Any) -> Annotations:
+        if not isinstance(annotations, Annotations):
+            annotations = _make_annotations(annotations)
+        return annotations.recoded(classes=self.classes_, answers=self.answers_)
+
+
+class Aggregator(CrowdModel):
+    """A method that needs no features: labels from answers alone."""
+
+    def fit(self, labels: Any, *, gold: Gold | None = None) -> Self:
+        """Learn the labels of all items and the skill of all annotators.
+
+        Parameters
+        ----------
+        labels : Annotations, DataFrame (long), or (N, A) matrix
+            The answers.
+        gold : dict or Series, optional
+            Classes that are known for certain, used inside the fit.
+        """
+        annotations = as_annotations(labels, gold)
+        self._remember_vocabularies(annotations)
+        self._fit(annotations)
+        return self
+
+    @abstractmethod
+    def _fit(self, labels: Annotations) -> None: ...
+
+    def fit_predict(self, labels: Any, *, gold: Gold | None = None) -> Array:
+        """Fit, and return the most probable class of every item."""
+        return self.fit(labels, gold=gold).labels_
+
+    def fit_predict_proba(self, labels: Any, *, gold: Gold | None = None) -> Array:
+        """Fit, and return the probability of every class for every item."""
+        return self.fit(labels, gold=gold).label_proba_
+
+    def predict_proba(self, annotations: Any) -> Array:
+        """Return class probabilities of new items from their answers alone.
+
+        Annotators who were not there at the fit are taken at the prior.
+        """
+        check_is_fitted(self)
+        _, evidence = self._evidence(annotations)
+        return crowd.posterior(evidence + np.log(self.class_prior_))[0]
+
+    def predict(self, annotations: Any) -> Array:
+        """Return the most probable class of new items from their answers alone."""
+        return self.classes_[self.predict_proba(annotations).argmax(1)]
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r} is not between 0 and 1, such as 0.95.")

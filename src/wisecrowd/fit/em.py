@@ -1,0 +1,52 @@
+"""Alternate updates until the bound stands still."""
+
+import warnings
+from collections.abc import Callable
+from typing import TypeVar
+
+from sklearn.exceptions import ConvergenceWarning
+
+from wisecrowd.fit.trace import Trace
+
+State = TypeVar("State")
+
+
+def climb(
+    update: Callable[[State], tuple[State, dict[str, float]]],
+    state: State,
+    *,
+    trace: Trace,
+    max_iter: int,
+    tol: float | None,
+) -> State:
+    """Repeat `update` until the bound gains less than `tol`.
+
+    Parameters
+    ----------
+    update : function
+        From a state to the next one and the terms of the bound, with their total as
+        ``bound``. The bound of an update must never be lower than the one before.
+    state : any
+        Where to start.
+    trace : Trace
+        Takes a row for every update.
+    max_iter : int
+        The most updates.
+    tol : float or None
+        The least gain, in nats; None runs all `max_iter` updates.
+    """
+    last = float("-inf")
+    for _ in range(max_iter):
+        state, terms = update(state)
+        trace.record(**terms)
+        gain, last = terms["bound"] - last, terms["bound"]
+        if tol is not None and gain < tol:
+            return state
+    if tol is not None:
+        warnings.warn(
+            f"not converged after {max_iter} iterations: the last one still gained "
+            f"{gain:.3g} nats, more than {tol:.3g}. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return state

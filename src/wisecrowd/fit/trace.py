@@ -1,0 +1,83 @@
+"""What a fit leaves behind: one row a step, and a progress bar while it runs."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+import pandas as pd
+
+
+class Trace:
+    """Rows of numbers with the seconds since the start, shown as they come.
+
+    Parameters
+    ----------
+    what : str
+        What the bar says it is doing.
+    total : int
+        The most steps there will be.
+    show : bool or None
+        Whether to draw a progress bar; None: when standard error is a terminal.
+
+    Examples
+    --------
+    >>> with Trace("climbing", total=2, show=False) as trace:
+    ...     trace.record(bound=-3.0)
+    ...     trace.record(bound=-2.5)
+    >>> trace.frame()["bound"].tolist()
+    [-3.0, -2.5]
+    """
+
+    def __init__(self, what: str, total: int, show: bool | None = None) -> None:
+        self._rows: list[dict[str, float]] = []
+        self._began = time.perf_counter()
+        self._bar: Any = None
+        if sys.stderr.isatty() if show is None else show:
+            self._bar = _progress_bar()
+            self._job = self._bar.add_task(what, total=total, bound="")
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the trace was made."""
+        return time.perf_counter() - self._began
+
+    def record(self, **terms: float) -> None:
+        """Add a row: the terms of the bound and their total, ``bound``."""
+        self._rows.append({**terms, "seconds": self.seconds})
+        if self._bar is not None:
+            said = f"{terms['bound']:,.1f}"
+            self._bar.update(self._job, advance=1, bound=said)
+
+    def frame(self) -> pd.DataFrame:
+        """Return all rows as a table."""
+        return pd.DataFrame(self._rows).rename_axis("step")
+
+
+def _progress_bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TextColumn("bound {task.fields[bound]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,0 +1,211 @@
+"""What all models of a crowd share: evidence of answers, soft counts, priors.
+
+The answers of a crowd are one sparse matrix, items by (annotator, answer). The
+evidence that they give on every item and the counts that a labelling gives for every
+annotator are then one sparse product each, whatever the number of answers an item.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import sparse
+
+from wisecrowd._checks import InputError, listed, one_of
+from wisecrowd._types import Array
+from wisecrowd.maths import dirichlet
+
+AnswerMatrix: TypeAlias = sparse.csr_matrix  # [N, A * K], how often
+PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
+
+HYPER_RATE = 0.1  # how strongly a learned prior is held to the diagonal one
+
+
+def answer_matrix(
+    item: Int[np.ndarray, " L"],
+    annotator: Int[np.ndarray, " L"],
+    label: Int[np.ndarray, " L"],
+    shape: tuple[int, int, int],
+) -> AnswerMatrix:
+    """Count the answers of every (annotator, answer) on every item; shape (N, A, K)."""
+    n_items, n_annotators, n_answers = shape
+    column = annotator.astype(np.int64) * n_answers + label
+    ones = np.ones(len(item))
+    return sparse.csr_matrix(
+        (ones, (item, column)), shape=(n_items, n_annotators * n_answers)
+    )
+
+
+def evidence_per_item(
+    answers: AnswerMatrix, log_confusion: Float[np.ndarray, "A C K"]
+) -> Float[np.ndarray, "N C"]:
+    """Σ over an item's answers of log R[a, c, y], for every class c."""
+    n_classes = log_confusion.shape[1]
+    return answers @ log_confusion.transpose(0, 2, 1).reshape(-1, n_classes)
+
+
+def soft_counts(
+    answers: AnswerMatrix, proba: Float[np.ndarray, "N C"], n_answers: int
+) -> Float[np.ndarray, "A C K"]:
+    """n[a, c, k] = Σ over a's answers k of q(z = c) of the answered item."""
+    table = answers.T @ proba  # [A * K, C]
+    return table.reshape(-1, n_answers, proba.shape[1]).transpose(0, 2, 1)
+
+
+def clamped(
+    log_joint: Float[np.ndarray, "N C"], gold: Int[np.ndarray, " N"]
+) -> Float[np.ndarray, "N C"]:
+    """Rule out every class but the known one, where one is known (gold >= 0)."""
+    known = np.flatnonzero(gold >= 0)
+    if not len(known):
+        return log_joint
+    out = np.array(log_joint)
+    out[known] = -np.inf
+    out[known, gold[known]] = log_joint[known, gold[known]]
+    return out
+
+
+def posterior(
+    log_joint: Float[np.ndarray, "N C"],
+) -> tuple[Float[np.ndarray, "N C"], Float[np.ndarray, " N"]]:
+    """q(z) ∝ exp(log_joint), and the log of what it was divided by."""
+    top = log_joint.max(1, keepdims=True)
+    proba = np.exp(log_joint - top)
+    total = proba.sum(1, keepdims=True)
+    return proba / total, (top + np.log(total))[:, 0]
+
+
+def entropy(proba: Float[np.ndarray, "*rows C"]) -> Float[np.ndarray, "*rows"]:
+    """−Σ q log q, with 0 log 0 = 0."""
+    return -(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(-1)
+
+
+def vote_proba(
+    votes: Float[np.ndarray, "N C"] | Int[np.ndarray, "N C"],
+    gold: Int[np.ndarray, " N"],
+) -> Float[np.ndarray, "N C"]:
+    """Return the share of the votes for each class; uniform where nobody voted."""
+    total = votes.sum(1, keepdims=True)
+    even = np.full(votes.shape, 1 / votes.shape[1])
+    share = np.divide(votes, total, out=even, where=total > 0)
+    known = np.flatnonzero(gold >= 0)
+    share[known] = 0.0
+    share[known, gold[known]] = 1.0
+    return share
+
+
+# -- priors on the annotators ------------------------------------------------------
+
+
+def diagonal_prior(
+    n_classes: int, n_answers: int, hit: float, miss: float
+) -> Float[np.ndarray, "C K"]:
+    """`hit` pseudo-answers for the truth, `miss` spread over all other answers."""
+    prior = np.full((n_classes, n_answers), miss / max(n_answers - 1, 1))
+    np.fill_diagonal(prior, hit)
+    return prior
+
+
+def annotator_prior(
+    spec: PriorSpec, annotators: Array, n_classes: int, n_answers: int
+) -> Float[np.ndarray, "P C K"]:
+    """Dirichlet concentrations from a setting; P is 1 (shared) or A.
+
+    Parameters
+    ----------
+    spec : str, array or mapping
+        "flat": one pseudo-answer everywhere. "diagonal": four on the truth, one
+        spread over the rest. "learned": the same, as the start. An array (C, K) or
+        (A, C, K). A mapping from annotators to (C, K) concentrations, such as the
+        ``confusion_counts_`` of an earlier fit; the others get "diagonal".
+    """
+    if isinstance(spec, str):
+        one_of(spec, ("flat", "diagonal", "learned"), "annotator_prior")
+        if spec == "flat":
+            return np.ones((1, n_classes, n_answers))
+        return diagonal_prior(n_classes, n_answers, 4.0, 1.0)[None]
+    if isinstance(spec, Mapping):
+        return _prior_of_each(spec, annotators, n_classes, n_answers)
+    prior = _checked_prior(np.asarray(spec, dtype=float), (n_classes, n_answers))
+    if prior.ndim == 2:
+        return prior[None]
+    if len(prior) != len(annotators):
+        raise InputError(
+            f"annotator_prior has {len(prior)} tables for {len(annotators)} annotators."
+        )
+    return prior
+
+
+def _prior_of_each(
+    spec: Mapping[Any, Any], annotators: Array, n_classes: int, n_answers: int
+) -> Float[np.ndarray, "A C K"]:
+    unknown = set(spec) - set(annotators.tolist())
+    if unknown:
+        raise InputError(
+            f"annotator_prior names {len(unknown)} annotators without an answer here: "
+            f"{listed(sorted(unknown, key=str), 5)}. Leave them out."
+        )
+    prior = np.repeat(
+        diagonal_prior(n_classes, n_answers, 4.0, 1.0)[None], len(annotators), 0
+    )
+    for a, name in enumerate(annotators.tolist()):
+        if name in spec:
+            prior[a] = _checked_prior(np.asarray(spec[name], float), prior.shape[1:])
+    return prior
+
+
+def _checked_prior(prior: Array, shape: tuple[int, int]) -> Array:
+    if prior.shape[-2:] != shape or prior.ndim > 3:
+        raise InputError(
+            f"annotator_prior has shape {prior.shape}; expected (C, K) = {shape} "
+            f"(true class, answer), or one such table for each annotator."
+        )
+    if not (np.isfinite(prior).all() and (prior > 0).all()):
+        raise InputError("annotator_prior must be finite and above zero everywhere.")
+    return prior
+
+
+
+
+# -- a prior that the crowd learns -------------------------------------------------
+
+
+class Hyperprior(NamedTuple):
+    """An unnormalised Gamma on every concentration of the shared prior."""
+
+    shape: Float[np.ndarray, "C K"]
+    rate: float
+
+
+def prior_hyper(n_classes: int, n_answers: int) -> Hyperprior:
+    """Return the hyperprior: its mode is the "diagonal" prior."""
+    mode = diagonal_prior(n_classes, n_answers, 4.0, 1.0)
+    return Hyperprior(1 + HYPER_RATE * mode, HYPER_RATE)
+
+
+def updated_prior(
+    counts: Float[np.ndarray, "A C K"],
+    prior: Float[np.ndarray, "#A C K"],
+    hyper: Hyperprior | None,
+) -> Float[np.ndarray, "#A C K"]:
+    """Return the prior after a few steps of empirical Bayes; as it is, if not learned.
+
+    For fixed q(Z) the best q(R) leaves Σₐ log_evidence(nₐ, α) of the bound, so the
+    prior climbs what is left when the annotators are integrated out.
+    """
+    if hyper is None:
+        return prior
+    return dirichlet.learned_prior(counts, prior[0], hyper.shape, hyper.rate)[None]
+
+
+def annotators_kl(
+    counts: Float[np.ndarray, "A C K"],
+    prior: Float[np.ndarray, "#A C K"],
+    hyper: Hyperprior | None,
+) -> float:
+    """KL(q(R) ‖ p(R | α)), less log p(α) where the prior is learned."""
+    divergence = float(dirichlet.kl(counts, prior).sum())
+    if hyper is None:
+        return divergence
+    return divergence - dirichlet.log_hyperprior(prior[0], *hyper)

@@ -1,0 +1,142 @@
+"""Dirichlet rows: moments, divergences, and a prior learned from counts."""
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import betainc, betaincinv, digamma, gammaln
+
+from wisecrowd._types import Array
+
+TINY = 1e-12  # smallest concentration: digamma and gammaln stay finite in float64
+
+
+def mean_log(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:
+    """E[log R] when each row of R ~ Dir(counts):  ψ(αₖ) − ψ(Σⱼ αⱼ)."""
+    return digamma(counts) - digamma(counts.sum(-1, keepdims=True))
+
+
+def mean(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:
+    """E[R] when each row of R ~ Dir(counts):  αₖ / Σⱼ αⱼ."""
+    return counts / counts.sum(-1, keepdims=True)
+
+
+def log_norm(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows"]:
+    """log B(α) = Σₖ log Γ(αₖ) − log Γ(Σₖ αₖ)."""
+    return gammaln(counts).sum(-1) - gammaln(counts.sum(-1))
+
+
+def kl(
+    counts: Float[np.ndarray, "*rows K"], prior: Float[np.ndarray, "*#rows K"]
+) -> Float[np.ndarray, "*rows"]:
+    """KL(Dir(α̃) ‖ Dir(α)) = log B(α) − log B(α̃) + Σₖ (α̃ₖ − αₖ) E[log Rₖ]."""
+    moved = ((counts - prior) * mean_log(counts)).sum(-1)
+    return log_norm(prior) - log_norm(counts) + moved
+
+
+def log_evidence(
+    counts: Float[np.ndarray, "*rows K"], prior: Float[np.ndarray, "*#rows K"]
+) -> Float[np.ndarray, "*rows"]:
+    """log ∫ Πₖ Rₖ^nₖ Dir(R | α) dR = log B(α + n) − log B(α)."""
+    return log_norm(prior + counts) - log_norm(prior)
+
+
+def interval(
+    counts: Float[np.ndarray, "*rows K"], level: float
+) -> tuple[Float[np.ndarray, "*rows K"], Float[np.ndarray, "*rows K"]]:
+    """Return the central intervals of every entry: Rₖ ~ Beta(αₖ, Σⱼ αⱼ − αₖ)."""
+    rest = counts.sum(-1, keepdims=True) - counts
+    tail = (1 - level) / 2
+    low = betaincinv(counts, rest, tail)
+    return low, betaincinv(counts, rest, 1 - tail)
+
+
+# -- the weighted diagonal: an annotator's accuracy -------------------------------
+
+
+def diagonal_moments(
+    counts: Float[np.ndarray, "A C K"], weights: Float[np.ndarray, " C"]
+) -> tuple[Float[np.ndarray, " A"], Float[np.ndarray, " A"]]:
+    """Mean and variance of Σ_c w_c R[a, c, c]; the rows are independent."""
+    n_classes = len(weights)
+    hit = counts[:, np.arange(n_classes), np.arange(n_classes)]  # [A, C]
+    total = counts.sum(-1)
+    share = hit / total
+    spread = share * (1 - share) / (total + 1)
+    return share @ weights, spread @ weights**2
+
+
+def beta_by_moments(
+    mean: Float[np.ndarray, "*rows"], var: Float[np.ndarray, "*rows"]
+) -> tuple[Float[np.ndarray, "*rows"], Float[np.ndarray, "*rows"]]:
+    """Return the two counts of the Beta distribution with this mean and variance."""
+    strength = np.maximum(mean * (1 - mean) / np.maximum(var, TINY) - 1, TINY)
+    return np.maximum(mean * strength, TINY), np.maximum((1 - mean) * strength, TINY)
+
+
+def beta_interval(
+    hits: Float[np.ndarray, "*rows"], misses: Float[np.ndarray, "*rows"], level: float
+) -> tuple[Float[np.ndarray, "*rows"], Float[np.ndarray, "*rows"]]:
+    """Return the central interval of Beta(hits, misses)."""
+    tail = (1 - level) / 2
+    return betaincinv(hits, misses, tail), betaincinv(hits, misses, 1 - tail)
+
+
+def beta_below(
+    hits: Float[np.ndarray, "*rows"], misses: Float[np.ndarray, "*rows"], bar: float
+) -> Float[np.ndarray, "*rows"]:
+    """P(x < bar) when x ~ Beta(hits, misses)."""
+    return betainc(hits, misses, bar)
+
+
+# -- a prior shared by many rows, learned from their counts ------------------------
+
+
+def log_hyperprior(
+    prior: Float[np.ndarray, "C K"],
+    shape: Float[np.ndarray, "C K"],
+    rate: float,
+) -> float:
+    """Σ (s − 1) log α − r α: an unnormalised Gamma on every concentration."""
+    return float(((shape - 1) * np.log(prior) - rate * prior).sum())
+
+
+def learned_prior(
+    counts: Float[np.ndarray, "A C K"],
+    prior: Float[np.ndarray, "C K"],
+    shape: Float[np.ndarray, "C K"],
+    rate: float,
+    n_steps: int = 5,
+) -> Float[np.ndarray, "C K"]:
+    """Climb Σₐ log_evidence(nₐ, α) + log_hyperprior(α) by Minka's fixed point.
+
+    αₖ ← (αₖ Σₐ[ψ(nₐₖ + αₖ) − ψ(αₖ)] + sₖ − 1) / (Σₐ[ψ(nₐ + α) − ψ(α)] + r), where
+    nₐ and α without index are the sums over k. Each step maximises a lower bound
+    that touches at the current α, so the objective never falls.
+    """
+    n_rows = counts.shape[0]
+    total = counts.sum(-1)  # [A, C]
+    for _ in range(n_steps):
+        strength = prior.sum(-1)  # [C]
+        gain = digamma(counts + prior).sum(0) - n_rows * digamma(prior)
+        loss = digamma(total + strength).sum(0) - n_rows * digamma(strength)
+        prior = (prior * gain + shape - 1) / (loss[:, None] + rate)
+        prior = np.maximum(prior, TINY)
+    return prior
+
+
+def log_odds_of_one_row(
+    counts: Float[np.ndarray, "A C K"], prior: Float[np.ndarray, "#A C K"]
+) -> Float[np.ndarray, " A"]:
+    """Log Bayes factor of one row for all classes against a row for each class.
+
+    An annotator whose answer does not depend on the truth (a spammer) has one row.
+    """
+    pooled = log_evidence(counts.sum(1), prior.mean(1))
+    return pooled - log_evidence(counts, prior).sum(-1)
+
+
+def mutual_information(confusion: Array, weights: Array) -> Array:
+    """I(truth; answer) in nats for every annotator, truth ~ weights."""
+    joint = confusion * weights[:, None]  # [A, C, K]
+    answer = joint.sum(1, keepdims=True)
+    ratio = np.where(joint > 0, confusion / np.where(answer > 0, answer, 1), 1.0)
+    return (joint * np.log(np.where(ratio > 0, ratio, 1.0))).sum((1, 2))

@@ -1,0 +1,120 @@
+"""Dawid and Skene (1979): class frequencies and a confusion matrix each, by EM.
+
+p(z = c) = π[c], p(y = k | z = c, annotator a) = R[a, c, k]. With Dirichlet priors on
+the rows of R the same loop finds the maximum a posteriori instead of the maximum
+likelihood.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from wisecrowd.base import Aggregator, answer_matrix
+from wisecrowd.data.annotations import Annotations
+from wisecrowd.fit.em import climb
+from wisecrowd.fit.trace import Trace
+from wisecrowd.maths import crowd, dirichlet
+
+
+class Params(NamedTuple):
+    """Logs of the class frequencies and of the confusion matrices."""
+
+    log_class: Float[np.ndarray, " C"]
+    log_confusion: Float[np.ndarray, "A C K"]
+
+
+def most_probable_params(
+    proba: Float[np.ndarray, "N C"],
+    counts: Float[np.ndarray, "A C K"],
+    prior: Float[np.ndarray, "#A C K"],
+) -> Params:
+    """Return the M-step: π ∝ Σₙ q + s,  R ∝ n + α − 1 (modes; s = `SMOOTHING`)."""
+    mass = proba.sum(0) + SMOOTHING
+    weight = counts + (prior - 1)
+    return Params(np.log(mass / mass.sum()), np.log(dirichlet.mean(weight)))
+
+
+def log_prior(params: Params, prior: Float[np.ndarray, "#A C K"]) -> float:
+    """Return the log density of the priors, without their constants."""
+    rows = ((prior - 1) * params.log_confusion).sum()
+    return float(rows + SMOOTHING * params.log_class.sum())
+
+
+# A hundredth of an answer everywhere keeps every logarithm finite: no answer is ruled
+# out because it was not seen. It moves no figure of the 1979 paper.
+SMOOTHING = 0.01
+
+
+class DawidSkene(Aggregator):
+    """Dawid and Skene's estimator: EM from the votes.
+
+    Parameters
+    ----------
+    annotator_prior : "flat", "diagonal", (C, K) or (A, C, K) array, or mapping
+        Dirichlet concentrations of the rows. "flat" (one everywhere) is maximum
+        likelihood, up to a hundredth of an answer. A mapping from annotators to
+        (C, K) concentrations takes over what is known of some of them.
+    max_iter : int
+        The most iterations.
+    tol : float or None
+        Stop when an iteration gains less than this many nats for each annotation;
+        None runs all iterations.
+    progress : bool or None
+        Draw a progress bar; None: on a terminal.
+
+    Examples
+    --------
+    >>> from wisecrowd.data.annotations import Annotations
+    >>> labels = Annotations.from_matrix([[0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0]])
+    >>> model = DawidSkene().fit(labels)
+    >>> model.labels_.tolist()
+    [0, 1, 0, 1]
+    >>> model.annotator_summary()["accuracy"].round(1).tolist()
+    [0.8, 0.8, 0.2]
+    """
+
+    def __init__(
+        self,
+        *,
+        annotator_prior: Any = "flat",
+        max_iter: int = 1000,
+        tol: float | None = 1e-7,
+        progress: bool | None = None,
+    ) -> None:
+        self.annotator_prior = annotator_prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.progress = progress
+
+    def _fit(self, labels: Annotations) -> None:
+        n_answers, gold = len(labels.answers), labels.gold_codes
+        answers = answer_matrix(labels)
+        given = crowd.annotator_prior(
+            self.annotator_prior, labels.annotators, labels.n_classes, n_answers
+        )
+        prior = np.maximum(given, 1.0) + SMOOTHING
+
+        def update(proba: Any) -> tuple[Any, dict[str, float]]:
+            counts = crowd.soft_counts(answers, proba, n_answers)
+            params = most_probable_params(proba, counts, prior)
+            evidence = crowd.evidence_per_item(answers, params.log_confusion)
+            joint = crowd.clamped(evidence + params.log_class, gold)
+            proba, log_likelihood = crowd.posterior(joint)
+            terms = {
+                "log_likelihood": float(log_likelihood.sum()),
+                "log_prior": log_prior(params, prior),
+            }
+            return proba, {**terms, "bound": sum(terms.values())}
+
+        start = crowd.vote_proba(labels.counts()[:, : labels.n_classes], gold)
+        tol = None if self.tol is None else self.tol * len(labels)
+        with Trace("Dawid-Skene", self.max_iter, self.progress) as trace:
+            self.label_proba_ = climb(
+                update, start, trace=trace, max_iter=self.max_iter, tol=tol
+            )
+        self.class_prior_ = self.label_proba_.mean(0)
+        self.annotator_prior_ = given
+        counts = crowd.soft_counts(answers, self.label_proba_, n_answers)
+        self.confusion_counts_ = given + counts
+        self.trace_ = trace.frame()
