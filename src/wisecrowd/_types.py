@@ -13,7 +13,7 @@ letter   means                           letter   means
 A confusion array is ``[A, C, K]``: annotator, truth, answer; rows sum to one.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Id: TypeAlias = Hashable
-Ids: TypeAlias = Sequence[Any] | Array
+Ids: TypeAlias = Any  # a column of ids: list, array, Series or Index
 
 ItemCodes: TypeAlias = Int[np.ndarray, " L"]
 Confusion: TypeAlias = Float[np.ndarray, "A C K"]

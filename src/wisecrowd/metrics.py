@@ -36,17 +36,28 @@ class CrowdAnswers(Protocol):
     """What agreement needs of :class:`wisecrowd.Annotations`."""
 
     @property
-    def items(self) -> Array: ...
+    def items(self) -> Array:
+        """The names of the N items."""
+
     @property
-    def annotators(self) -> Array: ...
+    def annotators(self) -> Array:
+        """The names of the A annotators."""
+
     @property
-    def answers(self) -> Array: ...
+    def answers(self) -> Array:
+        """The names of the K answers."""
+
     @property
-    def item(self) -> Array: ...
+    def item(self) -> Array:
+        """The item of each annotation, a code."""
+
     @property
-    def annotator(self) -> Array: ...
+    def annotator(self) -> Array:
+        """The annotator of each annotation, a code."""
+
     @property
-    def label(self) -> Array: ...
+    def label(self) -> Array:
+        """The answer of each annotation, a code."""
 
 
 # -- probabilities beside the truth ------------------------------------------------
@@ -300,15 +311,15 @@ def _checked_proba(proba: Any) -> Float[Array, "N C"]:
     table = np.asarray(proba, dtype=float)
     if table.ndim != 2 or not table.size:
         raise InputError(
-            f"proba has shape {table.shape}: it needs a row an item and a column a class."
+            f"proba has shape {table.shape}: it needs a row an item, a column a class."
         )
     off = np.abs(table.sum(1) - 1)
     bad = ~(off <= ROW_SUM_TOLERANCE) | (table < 0).any(1)  # NaN is bad too
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"{int(bad.sum())} of {len(table)} rows of proba are not probabilities that "
-            f"sum to one; the first is row {row}: {listed(table[row].round(4), 6)}."
+            f"{int(bad.sum())} of {len(table)} rows of proba are not probabilities "
+            f"that sum to one; the first is row {row}: {listed(table[row], 6)}."
         )
     return table
 
@@ -384,7 +395,7 @@ def fleiss_kappa(labels: CrowdAnswers) -> float:
         return np.nan
     chance = np.square(pairs.answers / m.sum()).sum()
     observed = np.mean(pairs.n_agreeing / (m * (m - 1)))
-    return _above_chance(observed, chance).item()
+    return float(_above_chance(observed, chance))
 
 
 def pairwise_cohen(labels: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFrame:
@@ -436,9 +447,8 @@ def pairwise_cohen(labels: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFram
     )
 
 
-def _above_chance(observed: Any, chance: Any) -> Array:
+def _above_chance(observed: Any, chance: Any) -> Any:
     """(P - P_e) / (1 - P_e), NaN where chance alone agrees always."""
-    observed, chance = np.asarray(observed, float), np.asarray(chance, float)
     room = 1 - chance
     room = np.where(np.isclose(room, 0, atol=1e-12), np.nan, room)
     return (observed - chance) / room
@@ -523,10 +533,8 @@ def confusion_error(
     Examples
     --------
     >>> true, estimated = [[[.9, .1], [.2, .8]]], [[[.8, .2], [.2, .8]]]
-    >>> confusion_error(estimated, true).round(3)
-               mean_absolute  total_variation  max
-    annotator
-    0                   0.05             0.05  0.1
+    >>> confusion_error(estimated, true, annotators=["ann"]).loc["ann"].round(3).to_dict()
+    {'mean_absolute': 0.05, 'total_variation': 0.05, 'max': 0.1}
     """
     left, right = np.asarray(estimated, float), np.asarray(true, float)
     if left.shape != right.shape or left.ndim != 3:
@@ -536,7 +544,7 @@ def confusion_error(
         )
     error = np.abs(left - right)
     weight = _row_weights(weights, error.shape[:2])
-    counted = (weight > 0).any(1)
+    counted = np.asarray(weight > 0).any(1)
     columns = {
         "mean_absolute": (weight * error.mean(2)).sum(1),
         "total_variation": (weight * error.sum(2)).sum(1) / 2,
@@ -544,7 +552,7 @@ def confusion_error(
     }
     names = range(len(error)) if annotators is None else annotators
     index = pd.Index(names, name="annotator")
-    return pd.DataFrame(columns, index=index).where(counted[:, None])
+    return pd.DataFrame(columns, index=index).where(counted.reshape(-1, 1))
 
 
 def _row_weights(weights: Any, shape: tuple[int, ...]) -> Float[Array, "A C"]:

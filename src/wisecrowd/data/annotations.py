@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -114,7 +114,7 @@ class Annotations:
         answers: Ids | None = None,
         gold: Gold | None = None,
         drop_repeats: Repeats = None,
-    ) -> Self:
+    ) -> "Annotations":
         """Three columns of equal length: item, annotator, label.
 
         Parameters
@@ -169,7 +169,7 @@ class Annotations:
         annotator: str | None = None,
         label: str | None = None,
         **options: Any,
-    ) -> Self:
+    ) -> "Annotations":
         """Make one from a long table, one row an annotation.
 
         The columns are found by their usual names (task, item or subject; worker,
@@ -193,7 +193,7 @@ class Annotations:
         items: Ids | None = None,
         annotators: Ids | None = None,
         **options: Any,
-    ) -> Self:
+    ) -> "Annotations":
         """Make one from an (N, A) table: a row an item, a column an annotator.
 
         Missing answers are NaN, None or -1. Items and annotators are row and column
@@ -236,7 +236,7 @@ class Annotations:
     @classmethod
     def from_dict(
         cls, answers_of: Mapping[Any, Mapping[Any, Any]], **options: Any
-    ) -> Self:
+    ) -> "Annotations":
         """Make one from ``{item: {annotator: label}}``, the form of peerannot.
 
         A list of labels stands for repeated answers. Items without an answer stay in.
@@ -258,7 +258,7 @@ class Annotations:
         return cls.from_triples(*map(list, columns), **options)
 
     @classmethod
-    def from_target(cls, target: Any, **options: Any) -> Self:
+    def from_target(cls, target: Any, **options: Any) -> "Annotations":
         """Make one from a plain one-dimensional target: one annotator, all items."""
         labels = np.asarray(target)
         n_items = len(labels)
@@ -309,7 +309,9 @@ class Annotations:
         """How often each answer was given: (N, K) for items, (A, K) for annotators."""
         one_of(by, ("item", "annotator"), "by")
         code, names = (
-            (self.item, self.items) if by == "item" else (self.annotator, self.annotators)
+            (self.item, self.items)
+            if by == "item"
+            else (self.annotator, self.annotators)
         )
         n_answers = len(self.answers)
         flat = code.astype(np.int64) * n_answers + self.label
@@ -343,12 +345,16 @@ class Annotations:
 
     # -- changing one -----------------------------------------------------------
 
-    def without_repeats(self, keep: Literal["first", "last"] = "first") -> Self:
+    def without_repeats(
+        self, keep: Literal["first", "last"] = "first"
+    ) -> "Annotations":
         """Keep one answer of each annotator on each item."""
         one_of(keep, ("first", "last"), "drop_repeats")
         return self._rows(~self._repeated(keep))
 
-    def subset(self, *, items: Ids | None = None, annotators: Ids | None = None) -> Self:
+    def subset(
+        self, *, items: Ids | None = None, annotators: Ids | None = None
+    ) -> "Annotations":
         """Return the annotations of some items, or by some annotators.
 
         The vocabulary that is named becomes the given one, in the given order; the
@@ -361,7 +367,7 @@ class Annotations:
             chosen = chosen._select("annotator", "annotators", annotators)
         return chosen
 
-    def align(self, items: Ids) -> Self:
+    def align(self, items: Ids) -> "Annotations":
         """Return the same annotations over the items of a feature table, in its order.
 
         Items that nobody annotated stay in; an annotation of an item that is not
@@ -383,12 +389,12 @@ class Annotations:
         gold[where[where >= 0]] = self.gold_codes[where >= 0]
         return replace(self, items=names, gold_codes=gold)._recoded("item", where)
 
-    def with_gold(self, gold: Gold) -> Self:
+    def with_gold(self, gold: Gold) -> "Annotations":
         """Return the same annotations with these classes known (and no others)."""
         codes = _gold_codes(_gold_series(gold), self.items, self.classes)
         return replace(self, gold_codes=codes)
 
-    def recoded(self, *, classes: Ids, answers: Ids) -> Self:
+    def recoded(self, *, classes: Ids, answers: Ids) -> "Annotations":
         """Return the same annotations in the vocabulary of a fitted model."""
         if np.array_equal(self.answers, answers) and self.n_classes == len(classes):
             return self
@@ -402,7 +408,7 @@ class Annotations:
             gold=self.gold,
         )
 
-    def merge(self, other: "Annotations") -> Self:
+    def merge(self, other: "Annotations") -> "Annotations":
         """Both together; their vocabularies may differ.
 
         What is a class in either is a class in the result; where both know an item's
@@ -429,7 +435,7 @@ class Annotations:
 
     # -- inside -----------------------------------------------------------------
 
-    def _rows(self, keep: Array) -> Self:
+    def _rows(self, keep: Array) -> "Annotations":
         return replace(
             self,
             item=self.item[keep],
@@ -441,7 +447,7 @@ class Annotations:
         pair = self.item.astype(np.int64) * len(self.annotators) + self.annotator
         return pd.Series(pair).duplicated(keep=keep).to_numpy()
 
-    def _select(self, code: str, names: str, chosen: Ids) -> Self:
+    def _select(self, code: str, names: str, chosen: Ids) -> "Annotations":
         wanted = _unique(vocabulary_values(chosen, code), code)
         old = getattr(self, names)
         unknown = _find(wanted, old, code) < 0
@@ -458,7 +464,7 @@ class Annotations:
             changes["gold_codes"] = self.gold_codes[_find(wanted, old, code)]
         return replace(part, **changes)._recoded(code, where)
 
-    def _recoded(self, code: str, where: Array) -> Self:
+    def _recoded(self, code: str, where: Array) -> "Annotations":
         new = where[getattr(self, code)].astype(np.int32)
         made = replace(self, **{code: new})
         return made._rows(np.argsort(new, kind="stable")) if code == "item" else made
@@ -576,7 +582,9 @@ def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> 
     bad = np.flatnonzero(codes < 0)
     if not len(bad):
         return
-    who = {name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()}
+    who = {
+        name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()
+    }
     label, annotator, item = (listed([who[n]]) for n in ("label", "annotator", "item"))
     raise InputError(
         f"label {label} of annotator {annotator} on item {item} is not one of the "
