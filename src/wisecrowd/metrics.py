@@ -533,7 +533,8 @@ def confusion_error(
     Examples
     --------
     >>> true, estimated = [[[.9, .1], [.2, .8]]], [[[.8, .2], [.2, .8]]]
-    >>> confusion_error(estimated, true, annotators=["ann"]).loc["ann"].round(3).to_dict()
+    >>> errors = confusion_error(estimated, true, annotators=["ann"])
+    >>> errors.loc["ann"].round(3).to_dict()
     {'mean_absolute': 0.05, 'total_variation': 0.05, 'max': 0.1}
     """
     left, right = np.asarray(estimated, float), np.asarray(true, float)
@@ -544,7 +545,6 @@ def confusion_error(
         )
     error = np.abs(left - right)
     weight = _row_weights(weights, error.shape[:2])
-    counted = np.asarray(weight > 0).any(1)
     columns = {
         "mean_absolute": (weight * error.mean(2)).sum(1),
         "total_variation": (weight * error.sum(2)).sum(1) / 2,
@@ -552,7 +552,9 @@ def confusion_error(
     }
     names = range(len(error)) if annotators is None else annotators
     index = pd.Index(names, name="annotator")
-    return pd.DataFrame(columns, index=index).where(counted.reshape(-1, 1))
+    table = pd.DataFrame(columns, index=index)
+    table[~(weight > 0).any(axis=1)] = np.nan
+    return table
 
 
 def _row_weights(weights: Any, shape: tuple[int, ...]) -> Float[Array, "A C"]:
