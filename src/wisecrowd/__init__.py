@@ -39,7 +39,9 @@ class _Methods(Mapping[str, type]):
     """From a command-line name to the class of a method, imported when asked for."""
 
     def __getitem__(self, name: str) -> type:
-        found: type = getattr(import_module(_WHERE[_METHOD_NAMES[name]]), _METHOD_NAMES[name])
+        found: type = getattr(
+            import_module(_WHERE[_METHOD_NAMES[name]]), _METHOD_NAMES[name]
+        )
         return found
 
     def __iter__(self) -> Iterator[str]:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Float, Int
 
-Array: TypeAlias = np.ndarray[Any, Any]
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Id: TypeAlias = Hashable
 Ids: TypeAlias = Any  # a column of ids: list, array, Series or Index
 

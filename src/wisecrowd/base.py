@@ -1,7 +1,7 @@
 """What every method promises: one posterior of labels, one of every annotator."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ from wisecrowd._checks import InputError
 from wisecrowd._types import Array, Gold
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.maths import crowd, dirichlet
+
+# Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
+AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
 
 SPAMMER_PRIOR = 0.1  # share of spammers before any answer is seen; stated in the docs
 
@@ -146,7 +149,7 @@ class CrowdModel(BaseEstimator, ABC):
         )
 
     def _evidence(self, annotations: Any) -> tuple[Annotations, Array]:
-        """What the answers at hand say about new items, in this model's classes.
+        """Return what the answers at hand say about new items, in my classes.
 
         The answers of a new item are independent given its class and everyone's
         skill, so the mean confusion is exact; a new annotator has the prior's.
@@ -170,7 +173,9 @@ class CrowdModel(BaseEstimator, ABC):
 class Aggregator(CrowdModel):
     """A method that needs no features: labels from answers alone."""
 
-    def fit(self, labels: Any, *, gold: Gold | None = None) -> Self:
+    def fit(
+        self: AnyAggregator, labels: Any, *, gold: Gold | None = None
+    ) -> AnyAggregator:
         """Learn the labels of all items and the skill of all annotators.
 
         Parameters

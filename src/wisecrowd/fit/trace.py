@@ -3,7 +3,7 @@
 import sys
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 
@@ -37,7 +37,7 @@ class Trace:
             self._bar = _progress_bar()
             self._job = self._bar.add_task(what, total=total, bound="")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Trace":
         if self._bar is not None:
             self._bar.start()
         return self

@@ -78,7 +78,7 @@ def posterior(
 
 def entropy(proba: Float[np.ndarray, "*rows C"]) -> Float[np.ndarray, "*rows"]:
     """−Σ q log q, with 0 log 0 = 0."""
-    return -(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(-1)
+    return np.asarray(-(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(-1))
 
 
 def vote_proba(
@@ -164,8 +164,6 @@ def _checked_prior(prior: Array, shape: tuple[int, int]) -> Array:
     if not (np.isfinite(prior).all() and (prior > 0).all()):
         raise InputError("annotator_prior must be finite and above zero everywhere.")
     return prior
-
-
 
 
 # -- a prior that the crowd learns -------------------------------------------------

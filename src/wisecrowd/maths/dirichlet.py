@@ -1,4 +1,7 @@
-"""Dirichlet rows: moments, divergences, and a prior learned from counts."""
+"""Dirichlet rows: moments, divergences, and a prior learned from counts.
+
+A function of rows takes one row too, and then returns an array without axes.
+"""
 
 import numpy as np
 from jaxtyping import Float
@@ -20,8 +23,8 @@ def mean(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:
 
 
 def log_norm(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows"]:
-    """log B(α) = Σₖ log Γ(αₖ) − log Γ(Σₖ αₖ)."""
-    return gammaln(counts).sum(-1) - gammaln(counts.sum(-1))
+    """Return log B(α) = Σₖ log Γ(αₖ) − log Γ(Σₖ αₖ)."""
+    return np.asarray(gammaln(counts).sum(-1) - gammaln(counts.sum(-1)))
 
 
 def kl(
@@ -29,14 +32,14 @@ def kl(
 ) -> Float[np.ndarray, "*rows"]:
     """KL(Dir(α̃) ‖ Dir(α)) = log B(α) − log B(α̃) + Σₖ (α̃ₖ − αₖ) E[log Rₖ]."""
     moved = ((counts - prior) * mean_log(counts)).sum(-1)
-    return log_norm(prior) - log_norm(counts) + moved
+    return np.asarray(log_norm(prior) - log_norm(counts) + moved)
 
 
 def log_evidence(
     counts: Float[np.ndarray, "*rows K"], prior: Float[np.ndarray, "*#rows K"]
 ) -> Float[np.ndarray, "*rows"]:
-    """log ∫ Πₖ Rₖ^nₖ Dir(R | α) dR = log B(α + n) − log B(α)."""
-    return log_norm(prior + counts) - log_norm(prior)
+    """Return log ∫ Πₖ Rₖ^nₖ Dir(R | α) dR = log B(α + n) − log B(α)."""
+    return np.asarray(log_norm(prior + counts) - log_norm(prior))
 
 
 def interval(

@@ -70,8 +70,8 @@ class DawidSkene(Aggregator):
     >>> model = DawidSkene().fit(labels)
     >>> model.labels_.tolist()
     [0, 1, 0, 1]
-    >>> model.annotator_summary()["accuracy"].round(1).tolist()
-    [0.8, 0.8, 0.2]
+    >>> model.annotator_summary()["accuracy"].round(2).tolist()
+    [0.75, 0.75, 0.25]
     """
 
     def __init__(

@@ -68,6 +68,7 @@ class MajorityVote(Aggregator):
         shares = crowd.vote_proba(votes, labels.gold_codes)
         if self.ties == "random":
             rng = check_random_state(self.random_state)
-            shares = shares + tie_shares(len(shares), labels.n_classes, rng) * (shares > 0)
+            edge = tie_shares(len(shares), labels.n_classes, rng)
+            shares = shares + edge * (shares > 0)
             shares /= shares.sum(1, keepdims=True)
         return shares
