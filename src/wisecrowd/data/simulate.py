@@ -1,0 +1,607 @@
+"""Crowds whose truth and whose confusion matrices are known.
+
+A crowd is made in steps, each a function of its own: kinds of annotators
+(:func:`draw_kinds`), their confusion matrices (:func:`draw_confusion`, or
+:func:`paper_annotators`), features (:func:`draw_features`), and who answers what
+(:func:`draw_answers`). :func:`simulate` does them all.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import expit
+
+from wisecrowd._checks import InputError, one_of, vocabulary_values
+from wisecrowd._types import Array, Confusion, Ids
+from wisecrowd.data.annotations import Annotations
+from wisecrowd.data.sampling import (
+    MOST_CELLS,
+    chunks,
+    different_annotators,
+    draw_rows,
+)
+
+PAPER_ACCURACIES = (0.95, 0.90, 0.80)
+"""The three reliable annotators of the paper's MNIST experiment."""
+
+ADVERSARY_CERTAINTY = 0.90
+"""How often an adversary answers the next class."""
+
+SPECIALIST_ACCURACY = 0.95
+"""How often specialists are right on their own classes; elsewhere they guess."""
+
+SKILL_CONCENTRATION = 10.0
+"""Weight of the Beta or Dirichlet from which skills are drawn."""
+
+LOG_ACTIVITY_SPREAD = 2.0
+"""Standard deviation of log activity: 5 % of the people give 60 % of the answers."""
+
+ATTENTION_BIAS, ATTENTION_SLOPE = 2.0, 2.0
+"""Attention is expit(bias + slope · standardised feature): .8 on average."""
+
+MOST_ITEMS_AVERAGED = 1000
+"""Items of a class over which a skill that varies with features is averaged."""
+
+KINDS = ("skilled", "spammer", "adversary", "specialist")
+
+Seed = int | np.random.Generator | None
+Number = float | int  # beartype takes no int for a float
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Annotations with all that is usually hidden.
+
+    Attributes
+    ----------
+    labels : Annotations
+        What the crowd said; items and annotators are numbered.
+    truth : int array of length N
+        The true class of each item, a code.
+    confusion : (A, C, K) array
+        The true confusion matrices. Where skill depends on features, their mean.
+    X : (N, D) float32 array or None
+        Features.
+    classes : array of length C
+        The names of the classes.
+    kinds : array of length A
+        "skilled", "spammer", "adversary" or "specialist".
+    """
+
+    labels: Annotations
+    truth: Int[np.ndarray, " N"]
+    confusion: Confusion
+    X: Float[np.ndarray, "N D"] | None
+    classes: Array
+    kinds: Array
+
+
+def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
+    n_items: int = 1000,
+    n_annotators: int = 30,
+    n_classes: int = 4,
+    *,
+    answers_per_item: Number = 5.0,
+    n_annotations: int | None = None,
+    skill: Literal["beta", "dirichlet"] = "beta",
+    accuracy: Number = 0.75,
+    spammers: Number = 0.1,
+    adversaries: Number = 0.0,
+    specialists: Number = 0.0,
+    cant_tell: Number = 0.0,
+    activity: Any = "heavy",
+    class_weights: Ids | None = None,
+    classes: Ids | None = None,
+    n_features: int = 0,
+    n_clusters: int = 3,
+    separation: Number = 4.0,
+    skill_by_features: bool = False,
+    repeats: bool = False,
+    random_state: Seed = None,
+) -> Crowd:
+    """Draw a crowd, its items and its answers.
+
+    Parameters
+    ----------
+    n_items, n_annotators, n_classes : int
+        Sizes.
+    answers_per_item : float
+        Mean number of answers an item; items differ by one at most.
+    n_annotations : int, optional
+        The exact total, instead of `answers_per_item`.
+    skill : {"beta", "dirichlet"}
+        One accuracy for all classes, or a row of the matrix drawn for each class.
+    accuracy : float
+        Mean accuracy of the skilled annotators.
+    spammers, adversaries, specialists : float
+        Their shares of the annotators; the others are skilled.
+    cant_tell : float
+        How often people say that they cannot tell, an answer more than classes.
+    activity : {"heavy", "equal"} or array of length A
+        Whether few people give most answers, or how active each is.
+    class_weights : sequence of length C, optional
+        How frequent the classes are. Default: all the same.
+    classes : sequence of length C, optional
+        Their names. Default: numbers.
+    n_features, n_clusters, separation
+        As in :func:`draw_features`; no features by default.
+    skill_by_features : bool
+        Whether people attend to an item or guess depending on its features.
+    repeats : bool
+        Whether a person may answer an item more than once.
+    random_state : int or Generator
+        Where the random numbers come from.
+
+    Examples
+    --------
+    >>> crowd = simulate(50, 7, 3, answers_per_item=4, n_features=2, random_state=0)
+    >>> crowd.labels
+    Annotations(50 items, 7 annotators, 3 classes, 200 annotations; 4.0 an item)
+    >>> crowd.truth.shape, crowd.confusion.shape, crowd.X.shape
+    ((50,), (7, 3, 3), (50, 2))
+    """
+    if skill_by_features and not n_features:
+        raise InputError("skill_by_features=True needs features: pass n_features=2.")
+    for_truth, for_crowd, for_x, for_answers, for_slips = _generators(random_state, 5)
+    truth = draw_truth(
+        n_items, n_classes, class_weights=class_weights, random_state=for_truth
+    )
+    kinds = draw_kinds(
+        n_annotators,
+        spammers=spammers,
+        adversaries=adversaries,
+        specialists=specialists,
+        random_state=for_crowd,
+    )
+    confusion = draw_confusion(
+        kinds,
+        n_classes,
+        skill=skill,
+        accuracy=accuracy,
+        cant_tell=cant_tell,
+        random_state=for_crowd,
+    )
+    X = None
+    if n_features:
+        X = draw_features(
+            truth,
+            n_features,
+            n_clusters=n_clusters,
+            separation=separation,
+            random_state=for_x,
+        )
+    labels = draw_answers(
+        truth,
+        confusion,
+        answers_per_item=answers_per_item,
+        n_annotations=n_annotations,
+        activity=activity,
+        classes=classes,
+        repeats=repeats,
+        random_state=for_answers,
+    )
+    if X is not None and skill_by_features:
+        labels, confusion = _with_slips(labels, confusion, truth, X, for_slips)
+    return Crowd(labels, truth, confusion, X, labels.classes, kinds)
+
+
+# -- items -------------------------------------------------------------------------
+
+
+def draw_truth(
+    n_items: int,
+    n_classes: int,
+    *,
+    class_weights: Ids | None = None,
+    random_state: Seed = None,
+) -> Int[np.ndarray, " N"]:
+    """Return the code of a class for each item, by `class_weights` or all the same.
+
+    Examples
+    --------
+    >>> draw_truth(4, 2, class_weights=[0, 1]).tolist()
+    [1, 1, 1, 1]
+    """
+    weights = np.ones(n_classes) if class_weights is None else np.asarray(class_weights)
+    if weights.shape != (n_classes,):
+        raise InputError(f"class_weights needs {n_classes} entries: {weights.shape}.")
+    share = weights / weights.sum()
+    return np.random.default_rng(random_state).choice(n_classes, n_items, p=share)
+
+
+def draw_features(
+    truth: Int[np.ndarray, " N"],
+    n_features: int,
+    *,
+    n_clusters: int = 3,
+    separation: Number = 4.0,
+    random_state: Seed = None,
+) -> Float[np.ndarray, "N D"]:
+    """Return points of Gaussian clusters, several a class.
+
+    Parameters
+    ----------
+    truth : int array of length N
+        The class of each item.
+    n_features : int
+        D.
+    n_clusters : int
+        Clusters of each class.
+    separation : float
+        Root mean square distance between two centres, in standard deviations of a
+        cluster: at 4 two clusters overlap by about 2 %, at 0 the features say nothing.
+    random_state : int or Generator
+        Where the random numbers come from.
+
+    Examples
+    --------
+    >>> draw_features(np.array([0, 1, 1]), 2, random_state=0).shape
+    (3, 2)
+    """
+    rng = np.random.default_rng(random_state)
+    n_classes = int(truth.max(initial=0)) + 1
+    centres = rng.standard_normal((n_classes, n_clusters, n_features), np.float32)
+    centres *= np.float32(separation / np.sqrt(2 * n_features))
+    X = rng.standard_normal((len(truth), n_features), np.float32)
+    X += centres[truth, rng.integers(n_clusters, size=len(truth))]
+    return X
+
+
+# -- annotators --------------------------------------------------------------------
+
+
+def paper_annotators(n_classes: int, random_state: Seed = None) -> Confusion:
+    """Return the five annotators of the paper's MNIST experiment.
+
+    Three are right with probability .95, .90 and .80 in every class, the remainder
+    spread randomly over the other answers; the fourth answers at random; the fifth
+    answers the next class with probability .90 (the remainder spread randomly too).
+
+    Examples
+    --------
+    >>> confusion = paper_annotators(10, 0)
+    >>> confusion.shape, confusion[:4, 3, 3].tolist(), confusion[4, 9, 0].tolist()
+    ((5, 10, 10), [0.95, 0.9, 0.8, 0.1], 0.9)
+    """
+    _check_n_classes(n_classes)
+    rng = np.random.default_rng(random_state)
+    reliable = np.repeat(np.array(PAPER_ACCURACIES)[:, None], n_classes, axis=1)
+    return np.concatenate(
+        [
+            _spread(reliable, rng),
+            _spammers(1, n_classes),
+            _adversaries(1, n_classes, rng),
+        ]
+    )
+
+
+def draw_kinds(
+    n_annotators: int,
+    *,
+    spammers: Number = 0.0,
+    adversaries: Number = 0.0,
+    specialists: Number = 0.0,
+    random_state: Seed = None,
+) -> Array:
+    """Return a kind for each annotator, in random order, with these shares.
+
+    Examples
+    --------
+    >>> sorted(draw_kinds(5, spammers=0.4, adversaries=0.2).tolist())
+    ['adversary', 'skilled', 'skilled', 'spammer', 'spammer']
+    """
+    shares = {"spammer": spammers, "adversary": adversaries, "specialist": specialists}
+    if min(shares.values()) < 0 or sum(shares.values()) > 1 + 1e-9:
+        raise InputError(
+            f"the shares of spammers, adversaries and specialists must be at least 0 "
+            f"and at most 1 together: {spammers}, {adversaries}, {specialists}."
+        )
+    special = [
+        kind for kind, s in shares.items() for _ in range(round(s * n_annotators))
+    ]
+    kinds = (special + ["skilled"] * n_annotators)[:n_annotators]
+    return np.random.default_rng(random_state).permutation(np.array(kinds))
+
+
+def draw_confusion(
+    kinds: Array,
+    n_classes: int,
+    *,
+    skill: Literal["beta", "dirichlet"] = "beta",
+    accuracy: Number = 0.75,
+    cant_tell: Number = 0.0,
+    random_state: Seed = None,
+) -> Confusion:
+    """Return a confusion matrix for each annotator, of their kind.
+
+    - skilled, "beta": one accuracy ~ Beta with mean `accuracy` for all classes, the
+      remainder spread randomly over the other answers;
+    - skilled, "dirichlet": every row ~ Dirichlet with mean `accuracy` on the diagonal;
+    - spammer: every answer with the same probability, whatever the truth;
+    - adversary: the next class with probability .90;
+    - specialist: right with probability .95 on some classes, guesses on the others.
+
+    With `cant_tell` there is one more answer (K = C + 1), which each person gives
+    with a probability of their own, `cant_tell` on average.
+
+    Examples
+    --------
+    >>> draw_confusion(np.array(["spammer", "skilled"]), 2, random_state=0)[0].tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    >>> draw_confusion(draw_kinds(7), 3, cant_tell=0.1).shape
+    (7, 3, 4)
+    """
+    one_of(skill, ("beta", "dirichlet"), "skill")
+    for kind in np.unique(kinds):
+        one_of(kind, KINDS, "kinds")
+    _check_share(accuracy, "accuracy")
+    _check_n_classes(n_classes)
+    rng = np.random.default_rng(random_state)
+    n_of = {kind: int((kinds == kind).sum()) for kind in KINDS}
+    skilled = _beta_skills if skill == "beta" else _dirichlet_skills
+    confusion = np.empty((len(kinds), n_classes, n_classes))
+    confusion[kinds == "skilled"] = skilled(n_of["skilled"], n_classes, accuracy, rng)
+    confusion[kinds == "spammer"] = _spammers(n_of["spammer"], n_classes)
+    confusion[kinds == "adversary"] = _adversaries(n_of["adversary"], n_classes, rng)
+    confusion[kinds == "specialist"] = _specialists(n_of["specialist"], n_classes, rng)
+    return _with_cant_tell(confusion, cant_tell, rng) if cant_tell else confusion
+
+
+def _spread(
+    p: Float[Array, "A C"], rng: np.random.Generator, *, shift: int = 0
+) -> Confusion:
+    """Answer c + shift with probability p[a, c], the rest spread over the others."""
+    n_annotators, n_classes = p.shape
+    others = rng.dirichlet(np.ones(n_classes - 1), size=p.shape)  # [A, C, C - 1]
+    confusion = np.empty((n_annotators, n_classes, n_classes))
+    for c in range(n_classes):
+        target = (c + shift) % n_classes
+        rest = np.delete(np.arange(n_classes), target)
+        confusion[:, c, target] = p[:, c]
+        confusion[:, c, rest] = (1 - p[:, c, None]) * others[:, c]
+    return confusion
+
+
+def _beta_skills(
+    n_annotators: int, n_classes: int, accuracy: Number, rng: np.random.Generator
+) -> Confusion:
+    a, b = SKILL_CONCENTRATION * accuracy, SKILL_CONCENTRATION * (1 - accuracy)
+    p = rng.beta(a, b, size=(n_annotators, 1))
+    return _spread(np.repeat(p, n_classes, axis=1), rng)
+
+
+def _dirichlet_skills(
+    n_annotators: int, n_classes: int, accuracy: Number, rng: np.random.Generator
+) -> Confusion:
+    mean = np.full((n_classes, n_classes), (1 - accuracy) / (n_classes - 1))
+    np.fill_diagonal(mean, accuracy)
+    rows = [rng.dirichlet(SKILL_CONCENTRATION * row, size=n_annotators) for row in mean]
+    return np.stack(rows, axis=1)
+
+
+def _spammers(n_annotators: int, n_classes: int) -> Confusion:
+    return np.full((n_annotators, n_classes, n_classes), 1 / n_classes)
+
+
+def _adversaries(
+    n_annotators: int, n_classes: int, rng: np.random.Generator
+) -> Confusion:
+    certainty = np.full((n_annotators, n_classes), ADVERSARY_CERTAINTY)
+    return _spread(certainty, rng, shift=1)
+
+
+def _specialists(
+    n_annotators: int, n_classes: int, rng: np.random.Generator
+) -> Confusion:
+    """Half of the classes, at random and at least one, are their own."""
+    rank = rng.random((n_annotators, n_classes)).argsort(1).argsort(1)
+    own = (rank < max(1, n_classes // 2))[:, :, None]
+    good = _spread(np.full(rank.shape, SPECIALIST_ACCURACY), rng)
+    return np.where(own, good, 1 / n_classes)
+
+
+def _with_cant_tell(
+    confusion: Float[Array, "A C C"], cant_tell: Number, rng: np.random.Generator
+) -> Confusion:
+    _check_share(cant_tell, "cant_tell")
+    a, b = SKILL_CONCENTRATION * cant_tell, SKILL_CONCENTRATION * (1 - cant_tell)
+    share = rng.beta(a, b, size=(len(confusion), 1, 1))
+    silent = np.broadcast_to(share, (*confusion.shape[:2], 1))
+    return np.concatenate([(1 - share) * confusion, silent], axis=2)
+
+
+# -- answers -----------------------------------------------------------------------
+
+
+def draw_answers(
+    truth: Int[np.ndarray, " N"],
+    confusion: Confusion,
+    *,
+    answers_per_item: Number | None = None,
+    n_annotations: int | None = None,
+    activity: Any = "equal",
+    classes: Ids | None = None,
+    repeats: bool = False,
+    random_state: Seed = None,
+) -> Annotations:
+    """Return what annotators with these confusion matrices say about these items.
+
+    Parameters
+    ----------
+    truth : int array of length N
+        The class of each item, a code.
+    confusion : (A, C, K) array
+        K is C, or C + 1 where there is an answer "can't tell".
+    answers_per_item : float, optional
+        Mean number of answers an item; items differ by one at most. Default: every
+        annotator answers every item.
+    n_annotations : int, optional
+        The exact total, instead.
+    activity : {"equal", "heavy"} or array of length A
+        How active each annotator is: the next answer of an item comes from one of
+        those who have not answered it yet, with probability in proportion.
+    classes : sequence of length C, optional
+        Names of the classes. Default: numbers. The answer beyond the classes is
+        "can't tell" where they are text, else the number C.
+    repeats : bool
+        Whether a person may answer an item more than once.
+    random_state : int or Generator
+        Where the random numbers come from.
+
+    Examples
+    --------
+    >>> confusion = paper_annotators(3, 0)
+    >>> draw_answers(np.array([0, 2]), confusion, random_state=0)
+    Annotations(2 items, 5 annotators, 3 classes, 10 annotations; 5.0 an item)
+    """
+    for_activity, for_pairs, for_labels = _generators(random_state, 3)
+    n_annotators, n_items = len(confusion), len(truth)
+    if n_annotations is None:
+        mean = n_annotators if answers_per_item is None else answers_per_item
+        n_annotations = round(mean * n_items)
+    n_of_item = _answers_of_items(n_annotations, n_items, for_pairs)
+    weights = _activity(activity, n_annotators, for_activity)
+    item = np.repeat(np.arange(n_items), n_of_item)
+    if repeats:
+        annotator = for_pairs.choice(n_annotators, len(item), p=weights)
+    else:
+        annotator = different_annotators(item, n_of_item, weights, for_pairs)
+    label = draw_rows(confusion, annotator, truth[item], for_labels)
+    names = _answer_names(classes, *confusion.shape[1:])
+    return Annotations(
+        items=np.arange(n_items),
+        annotators=np.arange(n_annotators),
+        answers=names,
+        n_classes=confusion.shape[1],
+        item=item.astype(np.int32),
+        annotator=annotator.astype(np.int32),
+        label=label.astype(np.int32),
+        gold_codes=np.full(n_items, -1, dtype=np.int32),
+    )
+
+
+def _answers_of_items(
+    n_annotations: int, n_items: int, rng: np.random.Generator
+) -> Int[Array, " N"]:
+    """Return how many answers each item gets: as even as can be, the rest by lot."""
+    if n_annotations < 1 or n_items < 1:
+        raise InputError(
+            f"there must be items and answers; n_annotations={n_annotations}, "
+            f"items: {n_items}."
+        )
+    each, rest = divmod(n_annotations, n_items)
+    counts = np.full(n_items, each)
+    counts[rng.choice(n_items, rest, replace=False)] += 1
+    return counts
+
+
+def _activity(
+    activity: Any, n_annotators: int, rng: np.random.Generator
+) -> Float[Array, " A"]:
+    if isinstance(activity, str):
+        one_of(activity, ("equal", "heavy"), "activity")
+        spread = LOG_ACTIVITY_SPREAD if activity == "heavy" else 0.0
+        weights = np.exp(spread * rng.standard_normal(n_annotators))
+    else:
+        weights = np.asarray(activity, dtype=float)
+    if weights.shape != (n_annotators,) or not (weights >= 0).all():
+        raise InputError(
+            f"activity is 'equal', 'heavy' or {n_annotators} numbers that are not "
+            f"negative, one an annotator; its shape is {weights.shape}."
+        )
+    return weights / weights.sum()
+
+
+def _answer_names(classes: Ids | None, n_classes: int, n_answers: int) -> Array:
+    given = np.arange(n_classes) if classes is None else classes
+    names = vocabulary_values(given, "class")
+    if len(names) != n_classes or n_answers - n_classes not in (0, 1):
+        raise InputError(
+            f"{len(names)} names of classes do not fit confusion matrices with "
+            f"{n_classes} classes and {n_answers} answers."
+        )
+    if n_answers == n_classes:
+        return names
+    extra: Any = "can't tell" if names.dtype.kind == "O" else n_classes
+    return np.append(names, np.array([extra], dtype=names.dtype))
+
+
+# -- skill that depends on features ------------------------------------------------
+
+
+def attention(
+    X: Float[np.ndarray, "L D"], direction: Float[np.ndarray, "L D"]
+) -> Float[np.ndarray, " L"]:
+    """expit(bias + slope · x·v): how likely a person looks instead of guessing."""
+    along = np.einsum("ld,ld->l", X, direction)
+    return expit(ATTENTION_BIAS + ATTENTION_SLOPE * along)
+
+
+def _with_slips(
+    labels: Annotations,
+    confusion: Confusion,
+    truth: Int[Array, " N"],
+    X: Float[Array, "N D"],
+    rng: np.random.Generator,
+) -> tuple[Annotations, Confusion]:
+    """Replace answers by guesses where attention fails, and average the matrices."""
+    centred = X - X.mean(0)
+    direction = _directions(len(confusion), centred, rng)
+    label = labels.label.copy()
+    for rows in chunks(np.arange(len(label)), max(1, MOST_CELLS // X.shape[1])):
+        there = attention(centred[labels.item[rows]], direction[labels.annotator[rows]])
+        slips = rows[rng.random(len(rows)) > there]
+        label[slips] = rng.integers(confusion.shape[2], size=len(slips))
+    mean = _mean_attention(truth, centred, direction, confusion.shape[1], rng)[
+        :, :, None
+    ]
+    averaged = mean * confusion + (1 - mean) / confusion.shape[2]
+    return replace(labels, label=label), averaged
+
+
+def _directions(
+    n_annotators: int, X: Float[Array, "N D"], rng: np.random.Generator
+) -> Float[Array, "A D"]:
+    """Return a direction an annotator; along it the items have deviation one."""
+    direction = rng.standard_normal((n_annotators, X.shape[1]))
+    covariance = X.T @ X / len(X)
+    deviation = np.sqrt(np.einsum("ad,de,ae->a", direction, covariance, direction))
+    return direction / np.maximum(deviation, np.finfo(float).tiny)[:, None]
+
+
+def _mean_attention(
+    truth: Int[Array, " N"],
+    X: Float[Array, "N D"],
+    direction: Float[Array, "A D"],
+    n_classes: int,
+    rng: np.random.Generator,
+) -> Float[Array, "A C"]:
+    """Return each annotator's mean attention to the items of each class."""
+    mean = np.ones((len(direction), n_classes))
+    for c in np.unique(truth):
+        items = rng.permutation(np.flatnonzero(truth == c))[:MOST_ITEMS_AVERAGED]
+        total = np.zeros(len(direction))
+        for some in chunks(items, max(1, MOST_CELLS // len(direction))):
+            along = direction @ X[some].T
+            total += expit(ATTENTION_BIAS + ATTENTION_SLOPE * along).sum(1)
+        mean[:, c] = total / len(items)
+    return mean
+
+
+# -- small ones --------------------------------------------------------------------
+
+
+def _generators(random_state: Seed, n: int) -> list[np.random.Generator]:
+    return np.random.default_rng(random_state).spawn(n)
+
+
+def _check_share(value: Number, name: str) -> None:
+    if not 0 < value < 1:
+        raise InputError(f"{name}={value} must be between 0 and 1.")
+
+
+def _check_n_classes(n_classes: int) -> None:
+    if n_classes < 2:
+        raise InputError(f"a crowd needs at least two classes, not {n_classes}.")
