@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from scipy.optimize import Bounds, minimize
+from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +26,7 @@ from wisecrowd.maths import crowd
 
 MEAN_ABILITY = 1.0  # Whitehill's prior: σ(1) = .73 right for two classes
 SMOOTHING = 0.01  # of an item for every class: its logarithm stays finite
-MOST_LOG_EASINESS = 30.0  # a wall for line searches only: exp stays finite
+MOST_LOG_EASINESS = 30.0  # only a wild line search gets there: exp stays finite
 INNER_STEPS = 5  # L-BFGS iterations an M-step: it need not arrive, only climb
 
 
@@ -64,8 +64,11 @@ class State(NamedTuple):
 
 def logits(params: Params, answers: Answers) -> Float[np.ndarray, " L"]:
     """Log odds of a right answer: x = ability[a] · exp(log_easiness[n])."""
-    easiness = np.exp(params.log_easiness)
-    return params.ability[answers.annotator] * easiness[answers.item]
+    return params.ability[answers.annotator] * _easiness(params)[answers.item]
+
+
+def _easiness(params: Params) -> Float[np.ndarray, " N"]:
+    return np.exp(np.minimum(params.log_easiness, MOST_LOG_EASINESS))
 
 
 def evidence_per_item(
@@ -88,7 +91,7 @@ def log_prior(params: Params, spread: Spread) -> float:
     """−½ Σ ((ability − 1) / s)² − ½ Σ (log_easiness / s′)², without constants."""
     ability = (params.ability - MEAN_ABILITY) / spread.ability
     easiness = params.log_easiness / spread.log_easiness
-    return -0.5 * float(ability @ ability + easiness @ easiness)
+    return -0.5 * float((ability**2).sum() + (easiness**2).sum())
 
 
 def expected_log_joint(
@@ -100,9 +103,9 @@ def expected_log_joint(
     Σ q x + log σ(−x) + log_prior, with d/dx = q − σ(x).
     """
     x = logits(params, answers)
-    value = float(right @ x + log_expit(-x).sum()) + log_prior(params, spread)
+    value = float((right * x + log_expit(-x)).sum()) + log_prior(params, spread)
     surplus = right - expit(x)
-    of_ability = surplus * np.exp(params.log_easiness)[answers.item]
+    of_ability = surplus * _easiness(params)[answers.item]
     n_annotators, n_items = len(params.ability), len(params.log_easiness)
     ability = np.bincount(answers.annotator, of_ability, minlength=n_annotators)
     easiness = np.bincount(answers.item, surplus * x, minlength=n_items)
@@ -111,30 +114,39 @@ def expected_log_joint(
     return value, Params(ability - pull_ability, easiness - pull_easiness)
 
 
+def curvature(params: Params, answers: Answers, spread: Spread) -> Params:
+    """Expected curvature of the log joint: Σ σ(x) σ(−x) (dx/dθ)² + 1 / s²."""
+    x = logits(params, answers)
+    weight = expit(x) * expit(-x)
+    slope = _easiness(params)[answers.item]
+    n_annotators, n_items = len(params.ability), len(params.log_easiness)
+    ability = np.bincount(answers.annotator, weight * slope**2, minlength=n_annotators)
+    easiness = np.bincount(answers.item, weight * x**2, minlength=n_items)
+    return Params(ability + spread.ability**-2.0, easiness + spread.log_easiness**-2.0)
+
+
 def better_params(
     params: Params, right: Float[np.ndarray, " L"], answers: Answers, spread: Spread
 ) -> Params:
-    """Climb the expected log joint by a few steps of L-BFGS; it never falls."""
-    n_annotators = len(params.ability)
+    """Climb the expected log joint by a few steps of L-BFGS; it never falls.
 
-    def split(flat: Array) -> Params:
+    The steps are taken in units of each parameter's own curvature: an annotator with
+    a thousand answers and an item with three are then alike.
+    """
+    n_annotators = len(params.ability)
+    unit = 1 / np.sqrt(np.concatenate(curvature(params, answers, spread)))
+
+    def split(scaled: Array) -> Params:
+        flat = scaled * unit
         return Params(flat[:n_annotators], flat[n_annotators:])
 
-    def loss(flat: Array) -> tuple[float, Array]:
-        value, slope = expected_log_joint(split(flat), right, answers, spread)
-        return -value, -np.concatenate(slope)
+    def loss(scaled: Array) -> tuple[float, Array]:
+        value, slope = expected_log_joint(split(scaled), right, answers, spread)
+        return -value, -np.concatenate(slope) * unit
 
-    start = np.concatenate(params)
-    high = np.full(len(start), MOST_LOG_EASINESS)
-    high[:n_annotators] = np.inf
-    found = minimize(
-        loss,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(-high, high),
-        options={"maxiter": INNER_STEPS},
-    )
+    start = np.concatenate(params) / unit
+    options = {"maxiter": INNER_STEPS}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
     return split(found.x) if found.fun <= loss(start)[0] else params
 
 
