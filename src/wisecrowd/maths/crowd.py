@@ -71,9 +71,11 @@ def posterior(
 ) -> tuple[Float[np.ndarray, "N C"], Float[np.ndarray, " N"]]:
     """q(z) ∝ exp(log_joint), and the log of what it was divided by."""
     top = log_joint.max(1, keepdims=True)
-    proba = np.exp(log_joint - top)
+    proba = log_joint - top
+    np.exp(proba, out=proba)  # in place: these are the largest arrays of a fit
     total = proba.sum(1, keepdims=True)
-    return proba / total, (top + np.log(total))[:, 0]
+    proba /= total
+    return proba, (top + np.log(total))[:, 0]
 
 
 def entropy(proba: Float[np.ndarray, "*rows C"]) -> Float[np.ndarray, "*rows"]:
