@@ -115,7 +115,7 @@ def expected_log_joint(
 
 
 def curvature(params: Params, answers: Answers, spread: Spread) -> Params:
-    """Expected curvature of the log joint: Σ σ(x) σ(−x) (dx/dθ)² + 1 / s²."""
+    """Return the expected curvature, Σ σ(x) σ(−x) (dx/dθ)² + 1 / s²."""
     x = logits(params, answers)
     weight = expit(x) * expit(-x)
     slope = _easiness(params)[answers.item]
@@ -145,8 +145,13 @@ def better_params(
         return -value, -np.concatenate(slope) * unit
 
     start = np.concatenate(params) / unit
-    options = {"maxiter": INNER_STEPS}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": INNER_STEPS},
+    )
     return split(found.x) if found.fun <= loss(start)[0] else params
 
 
