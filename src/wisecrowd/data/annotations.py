@@ -516,7 +516,8 @@ def _encode(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Arra
     raw, found = pd.factorize(values, use_na_sentinel=True)
     if (raw < 0).any():
         vocabulary_values(values, what)  # says which row is missing
-    seen = vocabulary_values(found, what)
+    # of a categorical, the values: else integers would come back as objects
+    seen = vocabulary_values(np.asarray(found), what)
     if vocabulary is None:
         order = np.argsort(seen, kind="stable")
         rank = np.empty(len(seen), dtype=np.int32)

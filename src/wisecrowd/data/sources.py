@@ -1,0 +1,345 @@
+"""Files as they come: found, recognised by their first bytes, read in chunks."""
+
+import csv
+import gzip
+import io
+import json
+import re
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from wisecrowd._checks import InputError, listed
+
+MISSING = ("", "NaN", "nan", "NA", "N/A", "<NA>", "null", "NULL")
+"""What stands for "no value" in a text table, unless it is in quotation marks."""
+HEAD_BYTES = 1 << 20  # enough for a header of some thousand annotators
+BLOCK_BYTES = 1 << 24  # one row has to fit: a drawing can take megabytes
+MAGIC = {
+    b"PAR1": "parquet",
+    b"\x93NUMPY": "npy",
+    b"\x89HDF": "hdf5",
+    b"PK\x03\x04": "zip",
+}
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|nan|inf", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file and what its first bytes say of it.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    kind : str
+        "parquet", "npy", "hdf5", "zip", "json", "jsonl" or "table".
+    head : str
+        The beginning of a text file.
+    delimiter, columns, with_header
+        Of a table: what separates the values, the names in its first line (column
+        numbers where that line holds numbers), and which of the two it is.
+    """
+
+    path: Path
+    kind: str
+    head: str = ""
+    delimiter: str = ","
+    columns: tuple[str, ...] = ()
+    with_header: bool = True
+
+
+@contextmanager
+def errors_that_name(path: Any) -> Iterator[None]:
+    """Put the name of the file before what went wrong with it."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"{path}: the compressed file is broken ({error}). Download it again."
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: {_where_not_utf8(Path(path))}") from None
+    except PermissionError:
+        raise InputError(
+            f"{path}: there is no permission to open it. Change its permissions, or "
+            f"choose another place."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}.") from None
+
+
+def existing_file(path: Any) -> Path:
+    """Return the path, if there is a file with something in it."""
+    path = Path(path).expanduser()
+    if path.is_dir():
+        inside = sorted(p.name for p in path.iterdir())
+        raise InputError(
+            f"this is a directory, not a file. Name one of the files in it: "
+            f"{listed(inside) or 'it is empty'}."
+        )
+    if not path.exists():
+        raise InputError(f"there is no such file.{_nearby(path)}")
+    if not path.stat().st_size:
+        raise InputError("the file is empty (0 bytes).")
+    return path
+
+
+def recognised(path: Any) -> Source:
+    """Say what a file is, by its content."""
+    path = existing_file(path)
+    with path.open("rb") as file:
+        magic = file.read(8)
+    for start, kind in MAGIC.items():
+        if magic.startswith(start):
+            return Source(path, kind)
+    head = _head(path)
+    if not head.strip():
+        raise InputError("the file is empty: it holds nothing but blanks.")
+    kind = _text_kind(head)
+    source = Source(path, kind, head)
+    return _table(source) if kind == "table" else source
+
+
+def open_text(path: Path) -> io.TextIOBase:
+    """Open a text file, unpacking gzip."""
+    return io.TextIOWrapper(_open_bytes(path), encoding="utf-8-sig", newline="")
+
+
+def table_batches(
+    source: Source, columns: Sequence[str], *, missing: Sequence[str] = MISSING
+) -> Iterator[Any]:
+    """Yield Arrow batches of text columns, each value kept once a batch.
+
+    Nothing is guessed: a type inferred from the first chunk fails in a later one.
+    """
+    text = pa.dictionary(pa.int32(), pa.string())
+    convert = pacsv.ConvertOptions(
+        include_columns=list(columns),
+        column_types=dict.fromkeys(columns, text),
+        null_values=list(missing),
+        strings_can_be_null=bool(missing),
+        quoted_strings_can_be_null=False,
+    )
+    try:
+        with _open_bytes(source.path) as stream:
+            yield from pacsv.open_csv(stream, *parse_options(source), convert)
+    except pa.ArrowInvalid as error:
+        raise InputError(table_trouble(source, str(error))) from None
+
+
+def parse_options(source: Source) -> tuple[Any, Any]:
+    """Return how Arrow should cut this table into rows and values."""
+    names = None if source.with_header else list(source.columns)
+    return (
+        pacsv.ReadOptions(block_size=BLOCK_BYTES, column_names=names),
+        pacsv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
+    )
+
+
+def table_rows(
+    source: Source, columns: Sequence[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number of each row (from 1) and its values as text."""
+    number = 0
+    for batch in table_batches(source, columns, missing=()):
+        values = [column.cast(pa.string()).to_pylist() for column in batch.columns]
+        for row in zip(*values, strict=True):
+            number += 1
+            yield number, dict(zip(columns, row, strict=True))
+
+
+def json_records(source: Source) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each line (from 1) of JSON lines and what it holds."""
+    with open_text(source.path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield number, parsed(line, f"line {number:,}")
+
+
+def json_content(source: Source) -> Any:
+    """Return what a JSON file holds."""
+    with open_text(source.path) as file:
+        return parsed(file.read(), "the file")
+
+
+def parsed(text: str, where: str) -> Any:
+    """Parse JSON, or say where it is broken."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        near = text[max(error.pos - 20, 0) : error.pos + 20]
+        line = f" of line {error.lineno:,}" if error.lineno > 1 else ""
+        raise InputError(
+            f"{where} holds broken JSON: {error.msg} at character "
+            f"{error.colno:,}{line}, near {near!r}. Was the file cut off, or edited "
+            f"by hand? Export it again, or mend that place."
+        ) from None
+
+
+def sample_rows(source: Source, most: int = 1000) -> list[list[str]]:
+    """Return the first rows of a table, as they stand in its head."""
+    rows = list(_csv_rows(source.head, source.delimiter))
+    if len(source.head) > HEAD_BYTES // 2:
+        rows = rows[:-1]  # the last one may be cut
+    return rows[int(source.with_header) :][:most]
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+def table_trouble(source: Source, error: str) -> str:
+    """Return what stopped Arrow, and where; the place is found by a second reading."""
+    if "UTF8" in error:
+        return _where_not_utf8(source.path)
+    if "Expected" in error:
+        return _where_ragged(source) or f"it cannot be read: {error}."
+    if "straddling" in error:
+        return (
+            f"a row is longer than {BLOCK_BYTES >> 20} MB; most likely a quotation "
+            f"mark is opened and never closed. Look for a lone quotation mark."
+        )
+    return f"it cannot be read: {error}."
+
+
+def _where_ragged(source: Source) -> str:
+    with open_text(source.path) as file:
+        rows = csv.reader(file, delimiter=source.delimiter)
+        width = len(source.columns)
+        whole = (row for row in rows if row)
+        for number, row in enumerate(whole, start=1 - source.with_header):
+            if len(row) != width:
+                return (
+                    f"row {number:,} has {len(row)} values where the header has "
+                    f"{width}: {source.delimiter.join(row)[:80]!r}. Mend the row; a "
+                    f"value that holds the separator needs quotation marks."
+                )
+    return ""
+
+
+def _nearby(path: Path) -> str:
+    if not path.parent.exists():
+        return f" Nor is there a directory {str(path.parent)!r}."
+    names = [p.name for p in path.parent.iterdir()]
+    close = get_close_matches(path.name, names, n=3)
+    return f" Did you mean {listed(close)}?" if close else ""
+
+
+def _open_bytes(path: Path) -> Any:
+    with path.open("rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if zipped else path.open("rb")
+
+
+def _head(path: Path) -> str:
+    with _open_bytes(path) as file:
+        start = file.read(HEAD_BYTES)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(
+            "the text is in UTF-16. Save it as UTF-8: in a spreadsheet, 'CSV UTF-8'."
+        )
+    if b"\0" in start[:1000]:
+        raise InputError("this is no text, and no binary format that is known here.")
+    return getincrementaldecoder("utf-8-sig")().decode(start)
+
+
+def _where_not_utf8(path: Path) -> str:
+    """Say which byte of which line is not UTF-8."""
+    with _open_bytes(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                guess = line.decode("cp1252", errors="replace")
+                near = guess[max(error.start - 10, 0) : error.start + 10].strip()
+                return (
+                    f"line {number:,} is not in UTF-8: byte {line[error.start]:#04x}, "
+                    f"near {near!r} if it is Windows-1252. Save the file as UTF-8: in "
+                    f"a spreadsheet, 'CSV UTF-8'; in Python, "
+                    f"open(path, encoding='cp1252') and write it back."
+                )
+    return "the text is not in UTF-8. Save it as UTF-8."
+
+
+def _text_kind(head: str) -> str:
+    start = head.lstrip()
+    if start[0] not in "[{" or re.match(r"\[[^]]*\]\s*[,;\t]", start):
+        return "table"
+    first, _, rest = start.partition("\n")
+    if start[0] == "[" or (len(head) > HEAD_BYTES // 2 and not rest):
+        return "json"
+    return "jsonl" if _is_record(first, alone=not rest.strip()) else "json"
+
+
+def _is_record(line: str, *, alone: bool) -> bool:
+    """Tell a line of JSON lines from the beginning of one object."""
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError:
+        # a broken first line of several that each look whole
+        return line.rstrip().endswith("}") and not alone
+    nested = all(isinstance(v, dict | list) for v in record.values())
+    return not (alone and nested)
+
+
+def _csv_rows(head: str, delimiter: str) -> Iterator[list[str]]:
+    csv.field_size_limit(max(csv.field_size_limit(), BLOCK_BYTES))
+    rows = csv.reader(
+        io.StringIO(head, newline=""),
+        delimiter=delimiter,
+        skipinitialspace=delimiter == " ",
+    )
+    return (row for row in rows if row)
+
+
+def _delimiter(head: str) -> str:
+    """Return the separator by which most rows have as many values as the first."""
+
+    def fit(delimiter: str) -> tuple[int, int]:
+        rows = [
+            row for row, _ in zip(_csv_rows(head, delimiter), range(20), strict=False)
+        ]
+        width = len(rows[0])
+        return (sum(len(r) == width for r in rows), width) if width > 1 else (0, 0)
+
+    found = max(("\t", ",", ";", "|"), key=fit)
+    if fit(found) == (0, 0):
+        found = " "
+    if fit(found) == (0, 0):
+        first = head.strip().splitlines()[0]
+        raise InputError(
+            f"this is no table that could be recognised: its first line, "
+            f"{first[:80]!r}, holds one value. A table of annotations has at least an "
+            f"item, an annotator and a label, separated by commas, semicolons or tabs."
+        )
+    return found
+
+
+def _table(source: Source) -> Source:
+    delimiter = _delimiter(source.head)
+    first = next(_csv_rows(source.head, delimiter))
+    numbers = all(NUMBER.fullmatch(value.strip()) for value in first)
+    headless = numbers and (len(set(first)) < len(first) or not _all_whole(first))
+    columns = [str(i) for i in range(len(first))] if headless else first
+    twice = sorted({name for name in columns if columns.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{len(twice)} column names occur more than once: {listed(twice)}. "
+            f"Rename them."
+        )
+    return replace(
+        source, delimiter=delimiter, columns=tuple(columns), with_header=not headless
+    )
+
+
+def _all_whole(values: Iterable[str]) -> bool:
+    return all(re.fullmatch(r"\s*\d+\s*", value) for value in values)

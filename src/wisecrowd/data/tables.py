@@ -1,0 +1,693 @@
+"""Annotations from files and to files; the format is found from the content."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from wisecrowd._checks import InputError, listed, one_of
+from wisecrowd._types import Array, Ids
+from wisecrowd.data.annotations import ALIASES, Annotations, Repeats, column_names
+from wisecrowd.data.found import (
+    GOLD_NAMES,
+    Coded,
+    Coder,
+    Found,
+    annotations_of,
+    coded,
+    retyped,
+)
+from wisecrowd.data.platforms import label_studio, mturk, peerannot, toloka, zooniverse
+from wisecrowd.data.sources import (
+    NUMBER,
+    Source,
+    errors_that_name,
+    json_content,
+    json_records,
+    recognised,
+    sample_rows,
+    table_batches,
+)
+
+FORMATS = (
+    "long", "wide", "zooniverse", "label_studio", "mturk", "toloka", "peerannot",
+)  # fmt: skip
+ROLES = tuple(ALIASES)
+ITEM_NAMES = {*ALIASES["item"], "", "id", "index", "name", "image", "file", "filename"}
+METADATA = b"wisecrowd"
+TABLE_PLATFORMS: dict[str, Any] = {
+    "zooniverse": zooniverse,
+    "mturk": mturk,
+    "toloka": toloka,
+}
+OPTIONS_OF = {
+    "long": ROLES,
+    "wide": ("item",),
+    "zooniverse": ("task", "workflow", "version", "item"),
+    "label_studio": ("task", "item"),
+    "mturk": ("task", "item"),
+    "toloka": ("task", "item"),
+    "peerannot": (),
+}
+Options = Mapping[str, Any]
+
+
+def read_annotations(  # noqa: PLR0913  (one option a difference between platforms)
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  (the word that users look for)
+    task: str | None = None,
+    workflow: str | int | None = None,
+    version: str | float | None = None,
+    item: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    classes: Ids | None = None,
+    answers: Ids | None = None,
+    drop_repeats: Repeats = None,
+) -> Annotations:
+    r"""Read the answers of a crowd from a file.
+
+    Long and wide tables (CSV, TSV, Parquet, JSON, JSON lines; CSV also gzipped),
+    Zooniverse classification exports, Label Studio JSON, MTurk batch results, Toloka
+    assignments and peerannot's ``answers.json`` are recognised by their content.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    format : str, optional
+        "long", "wide", "zooniverse", "label_studio", "mturk", "toloka" or
+        "peerannot", where the content does not decide.
+    task : str, optional
+        The question, where people answered several: a Zooniverse task ("T0"), a Label
+        Studio tag, what follows "Answer." or "OUTPUT:". Default: the one with the
+        most answers; the report lists the others.
+    workflow, version : optional
+        Of a Zooniverse export: id or name of the workflow, and its version, as
+        text ("12.10" is not 12.1).
+    item, annotator, label : str, optional
+        The columns of a long table, if they are not found by name. On a platform,
+        `item` names the column or field that identifies an item.
+    classes, answers, drop_repeats
+        As in :meth:`Annotations.from_triples`. Given as text, labels stay text.
+
+    Returns
+    -------
+    Annotations
+        With ``report``, which says what was found, what was left out and why, and with
+        ``gold`` where the file has it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mktemp(suffix=".csv")
+    >>> _ = open(path, "w").write("task,worker,label\nx,ann,cat\nx,bob,dog\nx,cyd,\n")
+    >>> labels = read_annotations(path)
+    >>> labels
+    Annotations(1 item, 2 annotators, 2 classes, 2 annotations; 2.0 an item)
+    >>> dict(labels.report.left_out)
+    {'no label': 1}
+    """
+    form = None if format is None else format.lower().replace("-", "_")
+    one_of(form, (None, *FORMATS), "format")
+    given = {
+        "task": task, "workflow": workflow, "version": version,
+        "item": item, "annotator": annotator, "label": label,
+    }  # fmt: skip
+    with errors_that_name(path):
+        found = _found(recognised(path), form, given)
+        return annotations_of(
+            found, path, classes=classes, answers=answers, drop_repeats=drop_repeats
+        )
+
+
+def write_annotations(labels: Annotations, path: str | PathLike[str]) -> Path:
+    """Write annotations to a file; its ending says how.
+
+    Parameters
+    ----------
+    labels : Annotations
+        What to write.
+    path : path
+        Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``. The first
+        four are long tables with the columns item, annotator, label and, if a gold class is
+        known, gold. JSON is ``{item: {annotator: label}}``, with a list for
+        repeated answers; a list of records where that form would lose something
+        (gold classes, text ids that look like numbers).
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Notes
+    -----
+    :func:`read_annotations` gives the same annotations back. Parquet keeps all types
+    and the list of classes; a CSV has no types: a column of whole numbers comes back as
+    numbers, unless one of them has a leading zero. Items without an answer are kept;
+    annotators without one are not.
+    """
+    path = Path(path).expanduser()
+    with errors_that_name(path):
+        ending = path.suffix.lower().lstrip(".")
+        if ending not in WRITERS:
+            raise InputError(
+                f"the ending {path.suffix!r} says no format; use one of "
+                f"{listed('.' + known for known in WRITERS)}."
+            )
+        if path.is_dir():
+            raise InputError("this is a directory, not a file.")
+        if not path.parent.is_dir():
+            raise InputError(
+                f"there is no directory {str(path.parent)!r}; make it first."
+            )
+        WRITERS[ending](labels, path)
+    return path
+
+
+# -- which format ---------------------------------------------------------------
+
+
+def _found(source: Source, form: str | None, given: Options) -> Found:
+    if source.kind == "parquet":
+        return _from_parquet(source, form, given)
+    if source.kind in ("json", "jsonl"):
+        return _from_json(source, form, given)
+    if source.kind != "table":
+        raise InputError(
+            f"this is a {source.kind} file, and no format of annotations. (A "
+            f"spreadsheet is a zip file: save it as CSV. Features are read by "
+            f"read_features.)"
+        )
+    form = form or _platform_of(source) or _shape(source, sample_rows(source), given)
+    options = _options(form, given)
+    if form in TABLE_PLATFORMS:
+        _check_platform(source, form)
+        return TABLE_PLATFORMS[form].read(source, **options)
+    return _table_readers(form)(source, options)
+
+
+def _table_readers(form: str) -> Callable[[Source, Options], Found]:
+    if form == "long":
+        return _long_table
+    if form == "wide":
+        return _wide_table
+    raise InputError(f"format={form!r} is JSON, and this file is a table.")
+
+
+def _platform_of(source: Source) -> str | None:
+    for name, platform in TABLE_PLATFORMS.items():
+        if platform.recognises(source.columns):
+            return name
+    if {"subject_id", "locations", "metadata"} <= set(source.columns):
+        raise InputError(
+            "this is a Zooniverse subject export: it lists subjects, and nobody's "
+            "answers. Read the classification export."
+        )
+    return None
+
+
+def _check_platform(source: Source, form: str) -> None:
+    if not TABLE_PLATFORMS[form].recognises(source.columns):
+        raise InputError(
+            f"the columns are not those of format={form!r}: "
+            f"{listed(source.columns, 40)}."
+        )
+
+
+def _options(form: str, given: Options) -> Options:
+    """Return the options that this format has; refuse others."""
+    unknown = [
+        k for k, v in given.items() if v is not None and k not in OPTIONS_OF[form]
+    ]
+    if unknown:
+        raise InputError(
+            f"{unknown[0]}={given[unknown[0]]!r} says nothing about a file in the "
+            f"format {form!r}; its options are {listed(OPTIONS_OF[form]) or 'none'}."
+        )
+    return {name: given[name] for name in OPTIONS_OF[form]}
+
+
+def _shape(source: Source, rows: Sequence[Sequence[Any]], given: Options) -> str:
+    """Tell a long table from a wide one by its columns, then by its values."""
+    try:
+        column_names(source.columns, **_roles(given))
+    except InputError as error:
+        named = [name for name in ("annotator", "label") if given.get(name) is not None]
+        if not named and _looks_wide(source, rows, given.get("item")):
+            return "wide"
+        raise InputError(
+            f"{error} If each column but the first is an annotator, say format='wide'."
+        ) from None
+    return "long"
+
+
+def _roles(given: Options) -> dict[str, str | None]:
+    return {role: given.get(role) for role in ROLES}
+
+
+def _looks_wide(
+    source: Source, rows: Sequence[Sequence[Any]], item: str | None
+) -> bool:
+    """Say whether the first column is an id and the others share a few values."""
+    lower = [c.strip().lower() for c in source.columns]
+    others = {*ALIASES["annotator"], *ALIASES["label"]}
+    if source.with_header and (
+        others & set(lower) or not (item or lower[0] in ITEM_NAMES) or len(lower) < 3
+    ):
+        return False
+    rows = [row for row in rows if len(row) == len(lower)]
+    columns = list(zip(*rows, strict=True))
+    ids = columns.pop(0) if source.with_header and columns else ()
+    values = [{v for v in column if v not in ("", None)} for column in columns]
+    shared = set().union(*values)
+    n_filled = sum(v not in ("", None) for column in columns for v in column)
+    few = len(shared) <= min(n_filled / 2, 2 * max(map(len, values), default=0))
+    return few and len(set(ids)) == len(ids) and not any(map(_is_measure, shared))
+
+
+def _is_measure(value: Any) -> bool:
+    """Say whether this is a number that is not whole."""
+    if isinstance(value, str):
+        if not NUMBER.fullmatch(value):
+            return False
+        value = float(value)
+    return isinstance(value, float) and np.isfinite(value) and value != round(value)
+
+
+# -- tables ---------------------------------------------------------------------
+
+
+def _form_name(source: Source) -> str:
+    names = {",": "CSV", "\t": "TSV", " ": "table separated by blanks"}
+    return names.get(source.delimiter, f"CSV separated by {source.delimiter!r}")
+
+
+def _gold_column(columns: Iterable[str]) -> str | None:
+    present = {str(c).strip().lower(): c for c in columns}
+    return next((present[name] for name in GOLD_NAMES if name in present), None)
+
+
+def _long_table(source: Source, given: Options) -> Found:
+    names = column_names(source.columns, **_roles(given))
+    gold = _gold_column(set(source.columns) - set(names))
+    wanted = list(dict.fromkeys([*names, *([gold] if gold else [])]))
+    batches = list(table_batches(source, wanted))
+    if not sum(batch.num_rows for batch in batches):
+        raise InputError("there are no rows below the header.")
+    columns = pa.Table.from_batches(batches)
+    return _long_found(columns, names, gold, f"long {_form_name(source)}")
+
+
+def _long_found(columns: Any, names: list[str], gold: str | None, form: str) -> Found:
+    item, annotator, label = (coded(columns[name]) for name in names)
+    notes = [f"item, annotator and label are the columns {listed(names)}."]
+    found = Found(form, item, annotator, label, columns.num_rows, notes=notes)
+    if gold is not None:
+        found.gold = _row_gold(item, coded(columns[gold]))
+        notes.append(f"{len(found.gold):,} gold classes are from the column {gold!r}.")
+    return found
+
+
+def _row_gold(item: Coded, gold: Coded) -> dict[Any, Any]:
+    """Return the gold class of each item; all rows of an item must agree."""
+    known = (item.codes >= 0) & (gold.codes >= 0)
+    pairs = np.unique(np.stack([item.codes[known], gold.codes[known]]), axis=1)
+    twice = np.flatnonzero(np.diff(pairs[0]) == 0)
+    if len(twice):
+        where = twice[0]
+        both = [gold.names[code] for code in pairs[1, where : where + 2]]
+        raise InputError(
+            f"{len(twice):,} items have more than one gold class: item "
+            f"{listed([item.names[pairs[0, where]]])} has {listed(both)}. Correct them."
+        )
+    return dict(zip(item.names[pairs[0]].tolist(), gold.names[pairs[1]], strict=True))
+
+
+def _wide_table(source: Source, given: Options) -> Found:
+    batches = list(table_batches(source, source.columns))
+    columns = pa.Table.from_batches(batches) if batches else None
+    if columns is None or not columns.num_rows:
+        raise InputError("there are no rows below the header.")
+    form = f"wide {_form_name(source)}"
+    if not source.with_header:
+        return _wide_found(columns, None, form + " without a header")
+    return _wide_found(columns, _item_of_wide(source.columns, given), form)
+
+
+def _item_of_wide(columns: Sequence[str], given: Options) -> str:
+    name = given.get("item") or columns[0]
+    if name not in columns:
+        raise InputError(
+            f"there is no column {name!r} for the item; the columns are "
+            f"{listed(columns, 20)}."
+        )
+    return name
+
+
+def _wide_found(columns: Any, item_name: str | None, form: str) -> Found:
+    """Turn the columns of annotators into rows; the cells without an answer fall "
+    "away."""
+    gold_name = _gold_column(columns.column_names)
+    people = [c for c in columns.column_names if c not in (item_name, gold_name)]
+    item = _wide_items(columns, item_name)
+    label, rows = Coder(), []
+    for person in people:
+        column = coded(columns[person])
+        present = np.flatnonzero((column.codes >= 0) & _answered(column))
+        for value in column.names[column.codes[present]].tolist():
+            label.append(value)
+        rows.append(present)
+    lengths = [len(present) for present in rows]
+    who = np.repeat(np.arange(len(people), dtype=np.int32), lengths)
+    where = np.concatenate(rows) if rows else np.empty(0, dtype=int)
+    found = Found(
+        form,
+        Coded(item.codes[where], item.names),
+        Coded(who, np.array(people, dtype=object)),
+        label.coded(),
+        columns.num_rows,
+        keep_annotators=True,
+        notes=[_wide_note(columns, people, len(where), item_name)],
+    )
+    if gold_name:
+        found.gold = _row_gold(item, coded(columns[gold_name]))
+    return found
+
+
+def _answered(column: Coded) -> Array:
+    """Return which rows hold an answer: -1 is none, as in a matrix."""
+    none = np.array([str(name) in ("-1", "-1.0") for name in column.names] + [True])
+    return ~none[column.codes]
+
+
+def _wide_items(columns: Any, item_name: str | None) -> Coded:
+    if item_name is None:
+        rows = np.arange(columns.num_rows)
+        return Coded(rows, rows.astype(str).astype(object))
+    item = coded(columns[item_name])
+    counts = np.bincount(item.codes[item.codes >= 0])
+    if (item.codes < 0).any():
+        raise InputError(
+            f"row {int((item.codes < 0).argmax()) + 1:,} has no item (column "
+            f"{item_name!r}). Fill it in."
+        )
+    if (counts > 1).any():
+        raise InputError(
+            f"{int((counts > 1).sum()):,} items have more than one row in this wide "
+            f"table: {listed(item.names[counts > 1], 5)}. Make them one, or write a "
+            f"long table."
+        )
+    return item
+
+
+def _wide_note(columns: Any, people: list[str], n_given: int, item: str | None) -> str:
+    n_cells = columns.num_rows * len(people)
+    named = "items are row numbers" if item is None else f"items are in {item!r}"
+    return (
+        f"{named}, {len(people):,} columns are annotators ({listed(people, 3)}); "
+        f"{n_cells - n_given:,} of {n_cells:,} cells hold no answer."
+    )
+
+
+def _from_parquet(source: Source, form: str | None, given: Options) -> Found:
+    try:
+        file = pq.ParquetFile(source.path)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"the Parquet file is broken ({error}). Write it again."
+        ) from None
+    schema = file.schema_arrow
+    if not file.metadata.num_rows:
+        raise InputError("there are no rows in it.")
+    source = Source(source.path, "parquet", columns=tuple(schema.names))
+    first = next(file.iter_batches(1000)).to_pydict()
+    form = form or _shape(source, list(zip(*first.values(), strict=True)), given)
+    options = _options(form, given)
+    if form == "long":
+        return _long_parquet(source.path, schema, options)
+    if form != "wide":
+        raise InputError(
+            f"format={form!r} is not kept in Parquet; use 'long' or 'wide'."
+        )
+    name = _item_of_wide(schema.names, options)
+    found = _wide_found(file.read(), name, "wide Parquet")
+    text = not isinstance(found.item.names[0], str)
+    found.typed = frozenset({"item", "label"} if text else {"label"})
+    return found
+
+
+def _long_parquet(path: Path, schema: Any, given: Options) -> Found:
+    names = column_names(schema.names, **_roles(given))
+    gold = _gold_column(set(schema.names) - set(names))
+    wanted = [*names, *([gold] if gold else [])]
+    text = [n for n in wanted if _is_text(schema.field(n).type)]
+    columns = pq.read_table(path, columns=wanted, read_dictionary=text)
+    found = _long_found(columns, names, gold, "long Parquet")
+    found.typed = frozenset(ROLES)
+    kept = (schema.metadata or {}).get(METADATA)
+    found.options = json.loads(kept) if kept else {}
+    return found
+
+
+def _is_text(kind: Any) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+# -- JSON -----------------------------------------------------------------------
+
+
+def _from_json(source: Source, form: str | None, given: Options) -> Found:
+    if source.kind == "jsonl" and form in (None, "long"):
+        options = _options("long", given)
+        return _records(json_records(source), options, "long JSON lines", "line")
+    content = json_content(source)
+    form = form or _json_form(content)
+    options = _options(form, given)
+    if form == "label_studio":
+        return label_studio.found(content, **options)
+    if form == "peerannot":
+        return peerannot.found(content)
+    if form != "long":
+        raise InputError(f"format={form!r} is a table, and this file is JSON.")
+    return _records(_numbered(content), options, "long JSON", "record")
+
+
+def _json_form(content: Any) -> str:
+    if label_studio.recognises(content):
+        return "label_studio"
+    if _is_column_table(content) or _is_record_list(content):
+        return "long"
+    if peerannot.recognises(content):
+        return "peerannot"
+    if not content:
+        raise InputError("the file is empty: it holds no record.")
+    seen = f"a {type(content).__name__}"
+    if isinstance(content, dict):
+        seen += f" with the keys {listed(content)}"
+    raise InputError(
+        f"this JSON has no known form: it holds {seen}. Expected were a list of "
+        f"records with item, annotator and label; {{item: {{annotator: label}}}}; or "
+        f"a Label Studio export."
+    )
+
+
+def _is_record_list(content: Any) -> bool:
+    return isinstance(content, list) and bool(content) and isinstance(content[0], dict)
+
+
+def _is_column_table(content: Any) -> bool:
+    """Say whether this is what ``DataFrame.to_json`` or ``to_dict("list")`` writes."""
+    if not isinstance(content, dict):
+        return False
+    try:
+        column_names(content)
+    except InputError:
+        return False
+    return True
+
+
+def _numbered(content: Any) -> Iterator[tuple[int, Any]]:
+    if _is_column_table(content):
+        content = [
+            dict(zip(content, row, strict=True))
+            for row in zip(
+                *(c.values() if isinstance(c, dict) else c for c in content.values()),
+                strict=True,
+            )
+        ]
+    return enumerate(content, start=1)
+
+
+def _records(
+    records: Iterator[tuple[int, Any]], given: Options, form: str, word: str
+) -> Found:
+    """Make a long table of records; the first names the columns."""
+    coders = {role: Coder() for role in (*ROLES, "gold")}
+    names: dict[str, str] = {}
+    for number, record in records:
+        if not isinstance(record, dict):
+            raise InputError(
+                f"{word} {number:,} is not a record but {str(record)[:60]!r}; "
+                f"expected was "
+                f'{{"item": ..., "annotator": ..., "label": ...}}.'
+            )
+        names = names or _record_names(record, given)
+        for role, name in names.items():
+            value = record.get(name)
+            if isinstance(value, dict | list):
+                raise InputError(
+                    f"the {role} in {word} {number:,} is a {type(value).__name__}: "
+                    f"{str(value)[:60]}. Expected was a name or a number."
+                )
+            coders[role].append(None if value == "" else value)
+    if not names:
+        raise InputError("the file is empty: it holds no record.")
+    columns = {role: coders[role].coded() for role in names}
+    found = Found(
+        form,
+        columns["item"],
+        columns["annotator"],
+        columns["label"],
+        n_rows=len(coders["item"]),
+        notes=[f"item, annotator and label are {listed(names[r] for r in ROLES)}."],
+        typed=frozenset(ROLES),
+    )
+    if "gold" in columns:
+        found.gold = _row_gold(columns["item"], columns["gold"])
+    return found
+
+
+def _record_names(record: dict[str, Any], given: Options) -> dict[str, str]:
+    found = column_names(record, **_roles(given))
+    names = dict(zip(ROLES, found, strict=True))
+    gold = _gold_column(set(record) - set(found))
+    return {**names, "gold": gold} if gold else names
+
+
+# -- writing --------------------------------------------------------------------
+
+
+def _long_columns(labels: Annotations) -> Any:
+    """Return an Arrow table; an item without an answer has a row with its name "
+    "alone."""
+    bare = np.flatnonzero(np.bincount(labels.item, minlength=len(labels.items)) == 0)
+    nobody = np.full(len(bare), -1, dtype=np.int32)
+    item = np.concatenate([labels.item, bare]).astype(np.int32)
+    columns = {
+        "item": _dictionary(item, labels.items),
+        "annotator": _dictionary(
+            np.concatenate([labels.annotator, nobody]), labels.annotators
+        ),
+        "label": _dictionary(np.concatenate([labels.label, nobody]), labels.answers),
+    }
+    if (labels.gold_codes >= 0).any():
+        columns["gold"] = _dictionary(labels.gold_codes[item], labels.classes)
+    return pa.table(columns)
+
+
+def _dictionary(codes: Array, names: Array) -> Any:
+    indices = pa.array(codes, mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
+
+
+def _plain(columns: Any) -> Any:
+    """Return the same table without dictionaries."""
+    return pa.table(
+        {
+            name: column.cast(column.type.value_type)
+            for name, column in zip(columns.column_names, columns.columns, strict=True)
+        }
+    )
+
+
+def _write_text(labels: Annotations, path: Path, delimiter: str) -> None:
+    for what in ("items", "annotators", "answers"):
+        if (getattr(labels, what) == "").any():
+            raise InputError(
+                f"an empty text is among the {what}, and would be read as missing. "
+                f"Rename it, or write Parquet."
+            )
+    options = pacsv.WriteOptions(delimiter=delimiter)
+    with path.open("wb") as file:
+        pacsv.write_csv(_plain(_long_columns(labels)), file, options)
+
+
+def _write_csv(labels: Annotations, path: Path) -> None:
+    _write_text(labels, path, ",")
+
+
+def _write_tsv(labels: Annotations, path: Path) -> None:
+    _write_text(labels, path, "\t")
+
+
+def _write_parquet(labels: Annotations, path: Path) -> None:
+    split = labels.n_classes
+    known = {
+        "classes": labels.answers[:split].tolist(),
+        "answers": labels.answers[split:].tolist() or None,
+    }
+    table = _long_columns(labels).replace_schema_metadata({METADATA: json.dumps(known)})
+    with path.open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
+
+
+def _record_rows(labels: Annotations) -> Iterator[dict[str, Any]]:
+    for batch in _plain(_long_columns(labels)).to_batches(max_chunksize=1 << 16):
+        yield from batch.to_pylist()
+
+
+def _write_jsonl(labels: Annotations, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for record in _record_rows(labels):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _write_json(labels: Annotations, path: Path) -> None:
+    with_gold = (labels.gold_codes >= 0).any()
+    content = (
+        _nested(labels)
+        if not with_gold and _survives_as_key(labels.items, labels.annotators)
+        else list(_record_rows(labels))
+    )
+    with path.open("w", encoding="utf-8") as file:
+        json.dump(content, file, ensure_ascii=False)
+
+
+def _survives_as_key(*vocabularies: Array) -> bool:
+    """Say whether these ids, as keys of JSON, are read back as they are."""
+    return all(
+        names.dtype.kind == retyped([str(n) for n in names]).dtype.kind
+        for names in vocabularies
+    )
+
+
+def _nested(labels: Annotations) -> dict[str, dict[str, Any]]:
+    content: dict[str, dict[str, Any]] = {str(item): {} for item in labels.items}
+    rows = labels.to_frame().to_numpy(dtype=object)
+    for item, annotator, label in rows.tolist():
+        given = content[str(item)]
+        name = str(annotator)
+        if name not in given:
+            given[name] = label
+        elif isinstance(given[name], list):
+            given[name].append(label)
+        else:
+            given[name] = [given[name], label]
+    return content
+
+
+WRITERS: dict[str, Callable[[Annotations, Path], None]] = {
+    "csv": _write_csv,
+    "tsv": _write_tsv,
+    "parquet": _write_parquet,
+    "jsonl": _write_jsonl,
+    "json": _write_json,
+}
