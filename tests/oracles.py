@@ -148,3 +148,34 @@ def confusion_distance(estimated, true, weights):
         bad = [np.nan] * 3
         rows.append([absolute / total, variation / total, largest] if total else bad)
     return np.array(rows)
+
+
+# -- simulated crowds --------------------------------------------------------------
+
+
+def inclusion(weights, n_drawn):
+    """Probability that each is among the first drawn without replacement."""
+
+    def go(left, n):
+        found = dict.fromkeys(left, 0.0)
+        if n == 0:
+            return found
+        total = sum(weights[a] for a in left)
+        for a in left:
+            p = weights[a] / total
+            found[a] += p
+            rest = go([b for b in left if b != a], n - 1)
+            for b, q in rest.items():
+                found[b] += p * q
+        return found
+
+    everyone = go(list(range(len(weights))), n_drawn)
+    return np.array([everyone[a] for a in range(len(weights))])
+
+
+def answer_frequencies(item, annotator, label, truth, shape):
+    """Counts [annotator, truth, answer], one annotation after the other."""
+    counts = np.zeros(shape)
+    for n, a, y in zip(item, annotator, label, strict=True):
+        counts[a, truth[n], y] += 1
+    return counts
