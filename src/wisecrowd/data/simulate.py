@@ -50,7 +50,7 @@ Seed = int | np.random.Generator | None
 Number = float | int  # beartype takes no int for a float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Crowd:
     """Annotations with all that is usually hidden.
 
@@ -76,6 +76,10 @@ class Crowd:
     X: Float[np.ndarray, "N D"] | None
     classes: Array
     kinds: Array
+
+    def __repr__(self) -> str:
+        features = "no features" if self.X is None else f"{self.X.shape[1]} features"
+        return f"Crowd({self.labels!r}, {features})"
 
 
 def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
@@ -137,8 +141,9 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
     Examples
     --------
     >>> crowd = simulate(50, 7, 3, answers_per_item=4, n_features=2, random_state=0)
-    >>> crowd.labels
-    Annotations(50 items, 7 annotators, 3 classes, 200 annotations; 4.0 an item)
+    >>> crowd
+    Crowd(Annotations(50 items, 7 annotators, 3 classes, 200 annotations; 4.0 an item),
+    2 features)
     >>> crowd.truth.shape, crowd.confusion.shape, crowd.X.shape
     ((50,), (7, 3, 3), (50, 2))
     """
