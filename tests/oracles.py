@@ -179,3 +179,17 @@ def answer_frequencies(item, annotator, label, truth, shape):
     for n, a, y in zip(item, annotator, label, strict=True):
         counts[a, truth[n], y] += 1
     return counts
+
+
+# -- annotations -------------------------------------------------------------------
+
+
+def answer_counts(item, annotator, label, shape):
+    """How often each answer was given: by item [N, K], by annotator [A, K]."""
+    n_items, n_annotators, n_answers = shape
+    by_item = np.zeros((n_items, n_answers))
+    by_annotator = np.zeros((n_annotators, n_answers))
+    for n, a, y in zip(item, annotator, label, strict=True):
+        by_item[n, y] += 1
+        by_annotator[a, y] += 1
+    return by_item, by_annotator

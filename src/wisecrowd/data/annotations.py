@@ -102,7 +102,7 @@ class Annotations:
     # -- making one -------------------------------------------------------------
 
     @classmethod
-    def from_triples(
+    def from_triples(  # noqa: PLR0913  its settings are its arguments
         cls,
         item: Ids,
         annotator: Ids,
@@ -178,7 +178,8 @@ class Annotations:
 
         Examples
         --------
-        >>> table = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": [0, 1]})
+        >>> columns = {"task": [1, 1], "worker": ["a", "b"], "label": [0, 1]}
+        >>> table = pd.DataFrame(columns)
         >>> Annotations.from_frame(table)
         Annotations(1 item, 2 annotators, 2 classes, 2 annotations; 2.0 an item)
         """
@@ -216,9 +217,7 @@ class Annotations:
             )
         present = ~pd.isna(table)
         if table.dtype.kind in "iufO":
-            present &= table != -1
-        if table.dtype.kind == "O":
-            table = table.astype(object)
+            present[present] = table[present] != -1  # pd.NA cannot be compared
         rows, columns = np.nonzero(present)
         items = np.arange(table.shape[0]) if items is None else np.asarray(items)
         if annotators is None:
@@ -284,7 +283,7 @@ class Annotations:
         )
 
     @cached_property
-    def row_start(self) -> Int[np.ndarray, " N+1"]:
+    def row_start(self) -> Int[np.ndarray, " N_and_one"]:
         """Where each item's annotations begin: item n has rows start[n]:start[n+1]."""
         return np.searchsorted(self.item, np.arange(len(self.items) + 1))
 
@@ -336,8 +335,8 @@ class Annotations:
         """
         if self._repeated().any():
             raise InputError(
-                f"{int(self._repeated().sum())} answers repeat an annotator's answer on "
-                f"the same item, and a matrix holds one. Use without_repeats() first."
+                f"{int(self._repeated().sum())} answers repeat an annotator's answer "
+                f"on the same item, and a matrix holds one. Use without_repeats() first."
             )
         matrix = np.full((len(self.items), len(self.annotators)), -1, dtype=np.int32)
         matrix[self.item, self.annotator] = self.label
@@ -556,7 +555,9 @@ def _union(left: Array, right: Array, what: str) -> Array:
         )
     if left is right or (len(left) == len(right) and (left == right).all()):
         return left
-    return np.sort(pd.unique(np.concatenate([left, right])))
+    both = pd.unique(np.concatenate([left, right]))
+    in_order = all((np.sort(names) == names).all() for names in (left, right))
+    return np.sort(both) if in_order else both  # else it is somebody's own order
 
 
 def _answer_names(
@@ -589,8 +590,9 @@ def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> 
     label, annotator, item = (listed([who[n]]) for n in ("label", "annotator", "item"))
     raise InputError(
         f"label {label} of annotator {annotator} on item {item} is not one of the "
-        f"{len(names)} known answers ({listed(names)}); {len(bad)} annotations have such "
-        f"labels. Add it to classes=, to answers= if it is not a class, or drop the rows."
+        f"{len(names)} known answers ({listed(names)}); {len(bad)} annotations have "
+        f"such labels. Add it to classes=, to answers= if it is not a class, or drop the "
+        f"rows."
         f"{_type_hint(vocabulary_values([who['label']], 'label'), names)}"
     )
 
@@ -598,6 +600,11 @@ def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> 
 def _gold_series(gold: Gold | None) -> pd.Series | None:
     if gold is None:
         return None
+    if not isinstance(gold, (pd.Series, Mapping)):
+        raise InputError(
+            f"gold is a dict or a Series from item to class, not a "
+            f"{type(gold).__name__}: say which items the classes belong to."
+        )
     series = gold if isinstance(gold, pd.Series) else pd.Series(dict(gold))
     series = series.dropna()
     if not len(series):
@@ -614,8 +621,8 @@ def _gold_codes(gold: pd.Series | None, items: Array, classes: Array) -> Array:
     where, what = _find(index, items, "item"), _find(values, classes, "class")
     if (where < 0).any():
         raise InputError(
-            f"{int((where < 0).sum())} gold items are not among the {len(items)} items: "
-            f"{listed(index[where < 0], 5)}.{_type_hint(index, items)}"
+            f"{int((where < 0).sum())} gold items are not among the {len(items)} "
+            f"items: {listed(index[where < 0], 5)}.{_type_hint(index, items)}"
         )
     if (what < 0).any():
         raise InputError(
