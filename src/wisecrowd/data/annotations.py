@@ -336,7 +336,8 @@ class Annotations:
         if self._repeated().any():
             raise InputError(
                 f"{int(self._repeated().sum())} answers repeat an annotator's answer "
-                f"on the same item, and a matrix holds one. Use without_repeats() first."
+                f"on the same item, and a matrix holds one. "
+                f"Use without_repeats() first."
             )
         matrix = np.full((len(self.items), len(self.annotators)), -1, dtype=np.int32)
         matrix[self.item, self.annotator] = self.label
@@ -591,8 +592,8 @@ def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> 
     raise InputError(
         f"label {label} of annotator {annotator} on item {item} is not one of the "
         f"{len(names)} known answers ({listed(names)}); {len(bad)} annotations have "
-        f"such labels. Add it to classes=, to answers= if it is not a class, or drop the "
-        f"rows."
+        f"such labels. Add it to classes=, to answers= if it is not a class, or drop "
+        f"the rows."
         f"{_type_hint(vocabulary_values([who['label']], 'label'), names)}"
     )
 
