@@ -114,27 +114,33 @@ class CrowdModel(BaseEstimator, ABC):
         annotator, n_labels
             Who, and how many answers.
         accuracy, low, high
-            Probability of a right answer on an item of the population, with its
-            credible interval.
+            Probability of a right answer on items such as those that the annotator
+            saw, with its credible interval.
         informativeness
             Share of the truth's uncertainty that one answer removes: 0 for a spammer,
             1 for an oracle and also for a perfect adversary.
         spammer
             Probability that the answers do not depend on the truth.
         adversarial
-            Probability that the accuracy is below chance, 1 / C.
+            Probability that the answers do depend on the truth, with an accuracy below
+            chance, 1 / C.
         """
         check_is_fitted(self)
         _check_level(level)
         weights = self.class_prior_
-        hits, misses = dirichlet.beta_by_moments(
-            *dirichlet.diagonal_moments(self.confusion_counts_, weights)
+        hits, misses = dirichlet.hits_and_misses(
+            self.confusion_counts_, self.annotator_prior_, weights
         )
         low, high = dirichlet.beta_interval(hits, misses, level)
         seen = self.confusion_counts_ - self.annotator_prior_
-        odds = dirichlet.log_odds_of_one_row(seen, self.annotator_prior_)
+        # Whatever the prior of the fit: a flat one expects no skill of anybody, and one
+        # learned from a crowd with spammers expects spammers.
+        n_classes, n_answers = seen.shape[1], seen.shape[2]
+        skilled = crowd.diagonal_prior(n_classes, n_answers, 4.0, 1.0)[None]
+        odds = dirichlet.log_odds_of_one_row(seen, skilled)
+        spammer = expit(odds + logit(SPAMMER_PRIOR))
         information = dirichlet.mutual_information(self.confusion_, weights)
-        chance = 1 / len(self.classes_)
+        below_chance = dirichlet.beta_below(hits, misses, 1 / n_classes)
         return pd.DataFrame(
             {
                 "annotator": self.annotators_,
@@ -143,8 +149,8 @@ class CrowdModel(BaseEstimator, ABC):
                 "low": low,
                 "high": high,
                 "informativeness": information / crowd.entropy(weights),
-                "spammer": expit(odds + logit(SPAMMER_PRIOR)),
-                "adversarial": dirichlet.beta_below(hits, misses, chance),
+                "spammer": spammer,
+                "adversarial": (1 - spammer) * below_chance,
             }
         )
 

@@ -52,27 +52,26 @@ def interval(
     return low, betaincinv(counts, rest, 1 - tail)
 
 
-# -- the weighted diagonal: an annotator's accuracy -------------------------------
+# -- right and wrong answers: an annotator's accuracy ------------------------------
 
 
-def diagonal_moments(
-    counts: Float[np.ndarray, "A C K"], weights: Float[np.ndarray, " C"]
+def hits_and_misses(
+    counts: Float[np.ndarray, "A C K"],
+    prior: Float[np.ndarray, "#A C K"],
+    weights: Float[np.ndarray, " C"],
 ) -> tuple[Float[np.ndarray, " A"], Float[np.ndarray, " A"]]:
-    """Mean and variance of Σ_c w_c R[a, c, c]; the rows are independent."""
-    n_classes = len(weights)
-    hit = counts[:, np.arange(n_classes), np.arange(n_classes)]  # [A, C]
-    total = counts.sum(-1)
-    share = hit / total
-    spread = share * (1 - share) / (total + 1)
-    return share @ weights, spread @ weights**2
+    """Return the two counts of an annotator's accuracy, Beta(hits, misses).
 
-
-def beta_by_moments(
-    mean: Float[np.ndarray, "*rows"], var: Float[np.ndarray, "*rows"]
-) -> tuple[Float[np.ndarray, "*rows"], Float[np.ndarray, "*rows"]]:
-    """Return the two counts of the Beta distribution with this mean and variance."""
-    strength = np.maximum(mean * (1 - mean) / np.maximum(var, TINY) - 1, TINY)
-    return np.maximum(mean * strength, TINY), np.maximum((1 - mean) * strength, TINY)
+    The answers of all rows, and the prior of one row (their mean by `weights`). The
+    sum of the rows' own posteriors would count the prior C times: real annotators are
+    good or bad in all rows at once, and the intervals of the worst would miss them.
+    """
+    seen = counts - prior
+    right = np.diagonal(seen, axis1=1, axis2=2).sum(1)
+    prior_right = np.diagonal(prior, axis1=1, axis2=2) @ weights
+    hits = prior_right + right
+    everything = prior.sum(-1) @ weights + seen.sum((1, 2))
+    return np.maximum(hits, TINY), np.maximum(everything - hits, TINY)
 
 
 def beta_interval(

@@ -71,7 +71,7 @@ class DawidSkene(Aggregator):
     >>> model.labels_.tolist()
     [0, 1, 0, 1]
     >>> model.annotator_summary()["accuracy"].round(2).tolist()
-    [0.75, 0.75, 0.25]
+    [0.83, 0.83, 0.17]
     """
 
     def __init__(
