@@ -1,6 +1,10 @@
 """Slow, obvious oracles: loops, the paper's indices, nothing of ours imported."""
 
+import itertools
+import math
+
 import numpy as np
+from scipy.special import psi
 
 # -- metrics -----------------------------------------------------------------------
 
@@ -193,3 +197,180 @@ def answer_counts(item, annotator, label, shape):
         by_item[n, y] += 1
         by_annotator[a, y] += 1
     return by_item, by_annotator
+
+
+# -- a drawn crowd, and the formulas that models of crowds share ---------------------
+
+
+def drawn_crowd(seed, *, n_items=7, n_annotators=5, n_classes=3, n_answers=4, n=40):
+    """Columns item, annotator, label of a crowd, and its truth and confusion.
+
+    The last item and the last annotator have no answer, the first annotator has one,
+    the last class is never true, and some answers are repeated.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, n_classes - 1, n_items)
+    confusion = np.zeros((n_annotators, n_classes, n_answers))
+    for a in range(n_annotators):
+        for c in range(n_classes):
+            weight = np.ones(n_answers)
+            weight[c] = 6.0
+            confusion[a, c] = rng.dirichlet(weight)
+    item = rng.integers(0, n_items - 1, n)
+    annotator = rng.integers(1, n_annotators - 1, n)
+    annotator[0] = 0
+    item[1], annotator[1] = item[2], annotator[2]
+    label = np.zeros(n, dtype=int)
+    for row in range(n):
+        label[row] = rng.choice(
+            n_answers, p=confusion[annotator[row], truth[item[row]]]
+        )
+    label[1] = label[2]
+    order = np.argsort(item, kind="stable")
+    columns = {"item": item, "annotator": annotator, "label": label}
+    out = {name: column[order].astype(np.int32) for name, column in columns.items()}
+    return {**out, "truth": truth, "confusion": confusion}
+
+
+def evidence_per_item(log_confusion, item, annotator, label, n_items):
+    n_classes = log_confusion.shape[1]
+    out = np.zeros((n_items, n_classes))
+    for n, a, y in zip(item, annotator, label, strict=True):
+        for c in range(n_classes):
+            out[n, c] += log_confusion[a, c, y]
+    return out
+
+
+def soft_counts(proba, item, annotator, label, shape):
+    """shape = (A, C, K)."""
+    out = np.zeros(shape)
+    for n, a, y in zip(item, annotator, label, strict=True):
+        for c in range(shape[1]):
+            out[a, c, y] += proba[n, c]
+    return out
+
+
+def normalised(log_joint):
+    """Rows of probabilities, and the log of each row's sum."""
+    proba, total = np.zeros(log_joint.shape), np.zeros(len(log_joint))
+    for n, row in enumerate(log_joint):
+        total[n] = np.log(sum(math.exp(x) for x in row))
+        for c, x in enumerate(row):
+            proba[n, c] = math.exp(x - total[n])
+    return proba, total
+
+
+def entropy(row):
+    return -sum(p * math.log(p) for p in row if p > 0)
+
+
+def vote_proba(votes, gold):
+    out = np.zeros(votes.shape)
+    for n, row in enumerate(votes):
+        for c in range(len(row)):
+            if gold[n] >= 0:
+                out[n, c] = 1.0 if c == gold[n] else 0.0
+            elif sum(row):
+                out[n, c] = row[c] / sum(row)
+            else:
+                out[n, c] = 1 / len(row)
+    return out
+
+
+def log_beta(row):
+    return sum(math.lgamma(x) for x in row) - math.lgamma(sum(row))
+
+
+def dirichlet_kl(counts, prior):
+    """By E log of both densities at one row."""
+    total = sum(counts)
+    out = log_beta(prior) - log_beta(counts)
+    for n, a in zip(counts, prior, strict=True):
+        out += (n - a) * (float(psi(n)) - float(psi(total)))
+    return out
+
+
+def polya_log_evidence(counts, prior):
+    """Whole answers one after another: each adds one to what is known."""
+    known, out = list(prior), 0.0
+    for k, n in enumerate(counts):
+        for _ in range(int(n)):
+            out += math.log(known[k] / sum(known))
+            known[k] += 1
+    return out
+
+
+def mutual_information(confusion, weights):
+    """I(truth; answer) of one annotator, (C, K)."""
+    out = 0.0
+    for c in range(confusion.shape[0]):
+        for k in range(confusion.shape[1]):
+            answer = sum(
+                weights[j] * confusion[j, k] for j in range(confusion.shape[0])
+            )
+            if confusion[c, k] > 0 and weights[c] > 0:
+                joint = weights[c] * confusion[c, k]
+                out += joint * math.log(confusion[c, k] / answer)
+    return out
+
+
+def bcc_log_evidence(item, annotator, label, prior, n_items):
+    """log p(answers) by going through all labellings; prior is (A, C, K), p(π) flat."""
+    n_annotators, n_classes, n_answers = prior.shape
+    terms = []
+    for labelling in itertools.product(range(n_classes), repeat=n_items):
+        per_class = [labelling.count(c) for c in range(n_classes)]
+        term = polya_log_evidence(per_class, [1.0] * n_classes)
+        for a in range(n_annotators):
+            for c in range(n_classes):
+                counts = [0] * n_answers
+                for n, who, y in zip(item, annotator, label, strict=True):
+                    if who == a and labelling[n] == c:
+                        counts[y] += 1
+                term += polya_log_evidence(counts, prior[a, c])
+        terms.append(term)
+    top = max(terms)
+    return top + math.log(sum(math.exp(t - top) for t in terms))
+
+
+def dawid_skene_step(proba, item, annotator, label, shape, prior, smoothing):
+    """One M-step and one E-step; prior is α, shape (A, C, K). Returns q(Z), bound."""
+    n_annotators, n_classes, n_answers = shape
+    counts = soft_counts(proba, item, annotator, label, shape)
+    confusion, share = np.zeros(shape), np.zeros(n_classes)
+    for c in range(n_classes):
+        share[c] = proba[:, c].sum() + smoothing
+        for a in range(n_annotators):
+            row = [counts[a, c, k] + prior[a, c, k] - 1 for k in range(n_answers)]
+            confusion[a, c] = [x / sum(row) for x in row]
+    share = share / share.sum()
+    evidence = evidence_per_item(np.log(confusion), item, annotator, label, len(proba))
+    new, total = normalised(evidence + np.log(share))
+    bound = total.sum() + smoothing * sum(math.log(p) for p in share)
+    bound += ((prior - 1) * np.log(confusion)).sum()
+    return new, bound
+
+
+# -- GLAD ----------------------------------------------------------------------------
+
+
+def glad_evidence(ability, log_easiness, item, annotator, label, shape):
+    """log p(answers of n | z = c), shape = (N, C), straight from the definition."""
+    out = np.zeros(shape)
+    for n, a, y in zip(item, annotator, label, strict=True):
+        right = 1 / (1 + math.exp(-ability[a] * math.exp(log_easiness[n])))
+        for c in range(shape[1]):
+            out[n, c] += math.log(right if y == c else (1 - right) / (shape[1] - 1))
+    return out
+
+
+def glad_expected_log_joint(ability, log_easiness, rows, proba, spread):
+    """E_q log p(y | z) + log priors; rows = (item, annotator, label)."""
+    n_classes, out = proba.shape[1], 0.0
+    for n, a, y in zip(*rows, strict=True):
+        right = 1 / (1 + math.exp(-ability[a] * math.exp(log_easiness[n])))
+        for c in range(n_classes):
+            said = right if y == c else (1 - right) / (n_classes - 1)
+            out += proba[n, c] * math.log(said)
+    out -= sum((x - 1) ** 2 for x in ability) / (2 * spread[0] ** 2)
+    return out - sum(x**2 for x in log_easiness) / (2 * spread[1] ** 2)
