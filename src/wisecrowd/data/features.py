@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
+from zipfile import BadZipFile
 
 import h5py
 import numpy as np
@@ -49,8 +50,8 @@ def read_features(
         text.
     key : str, optional
         The array of features in an npz or HDF5 file, or the column of vectors in a
-        Parquet file. Default: the only one that it can be, or the one called X, features,
-        embeddings or data.
+        Parquet file. Default: the only one that it can be, or the one called X,
+        features, embeddings or data.
 
     Returns
     -------
@@ -62,8 +63,9 @@ def read_features(
     Examples
     --------
     >>> import tempfile
-    >>> path = tempfile.mktemp(suffix=".csv")
-    >>> _ = open(path, "w").write("item,width,height\na,1,2.5\nb,3,4\n")
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "features.csv"
+    >>> _ = path.write_text("item,width,height\na,1,2.5\nb,3,4\n")
     >>> X, items = read_features(path)
     >>> X.tolist(), items.tolist()
     ([[1.0, 2.5], [3.0, 4.0]], ['a', 'b'])
@@ -144,13 +146,13 @@ def _from_npy(source: Source, item: str | None, key: str | None) -> Parts:
 
 def _from_npz(source: Source, item: str | None, key: str | None) -> Parts:
     try:
-        with np.load(source.path, allow_pickle=False) as file:
-            shapes = {name: file[name].shape for name in file.files}
-            return _from_arrays(shapes, lambda name: np.asarray(file[name]), item, key)
-    except (ValueError, KeyError) as error:
-        if isinstance(error, InputError):
-            raise
+        # opened here: NumPy leaves a broken file open
+        with source.path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            arrays = {name: np.asarray(kept[name]) for name in kept.files}
+    except (ValueError, KeyError, BadZipFile) as error:
         raise InputError(_load_trouble(error)) from None
+    shapes = {name: array.shape for name, array in arrays.items()}
+    return _from_arrays(shapes, arrays.__getitem__, item, key)
 
 
 def _load_trouble(error: Exception) -> str:
@@ -250,6 +252,7 @@ def _from_table(source: Source, item: str | None, key: str | None) -> Parts:
     convert = pacsv.ConvertOptions(
         column_types={} if named is None else {named: pa.string()},
         null_values=list(MISSING),
+        strings_can_be_null=True,
     )
     try:
         table = pacsv.read_csv(str(source.path), *parse_options(source), convert)

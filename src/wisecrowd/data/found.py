@@ -180,16 +180,24 @@ def chosen_question(
 
 
 def coded(column: Any) -> Coded:
-    """Return an Arrow column (chunked) as codes."""
+    """Return an Arrow column (chunked) as codes into its distinct values."""
+    if pa.types.is_dictionary(column.type):
+        n_names = sum(len(chunk.dictionary) for chunk in column.chunks)
+        if n_names <= len(column):
+            column = column.unify_dictionaries()
+        else:  # every chunk brings all names: slower to unify than to begin anew
+            column = column.cast(column.type.value_type)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):  # more text than one array can hold
-        raise InputError("a column holds more than 2 GB of different values.")
-    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    names = whole.dictionary.to_numpy(zero_copy_only=False)
+    # all chunks share the names by now
+    names = column.chunk(0).dictionary.to_numpy(zero_copy_only=False)
+    parts = [
+        chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        for chunk in column.chunks
+    ]
     absent = np.append(pd.isna(names) | (names == ""), True)
-    return Coded(np.where(absent[codes], -1, codes), names)
+    codes = np.concatenate(parts).astype(np.int32, copy=False)
+    return Coded(np.where(absent[codes], np.int32(-1), codes), names)
 
 
 def retyped(names: Any) -> Array:
@@ -311,12 +319,12 @@ def _column_and_gold(
 
 
 def _merged(column: Coded, names: Array) -> Coded:
-    """Give a column other names, of which several may be equal, as "1" and "1.0"."""
+    """Give a column other names, sorted; several may be equal, as "1" and "1.0"."""
     back, unique = pd.factorize(names)
-    if len(unique) == len(names):
-        return Coded(column.codes, unique)
-    codes = np.append(back, -1)[column.codes].astype(np.int32)
-    return Coded(codes, np.asarray(unique))
+    order = pc.sort_indices(pa.array(unique)).to_numpy()
+    rank = np.full(len(order) + 1, -1, dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return Coded(rank[np.append(back, -1)][column.codes], np.asarray(unique)[order])
 
 
 def _numbers_as_such(names: Array, column: Coded, what: str) -> Array:
@@ -354,6 +362,8 @@ def _check_not_measured(column: Coded) -> None:
 
 
 def _check_one_type(column: Coded, what: str) -> None:
+    if not pd.api.types.infer_dtype(column.names).startswith("mixed"):
+        return
     families = np.array([_family(v) for v in column.names], dtype=object)
     kinds = pd.unique(families)
     if len(kinds) < 2:

@@ -272,7 +272,7 @@ def _where_not_utf8(path: Path) -> str:
 
 def _text_kind(head: str) -> str:
     start = head.lstrip()
-    if start[0] not in "[{" or re.match(r"\[[^]]*\]\s*[,;\t]", start):
+    if start[0] not in "[{":
         return "table"
     first, _, rest = start.partition("\n")
     if start[0] == "[" or (len(head) > HEAD_BYTES // 2 and not rest):

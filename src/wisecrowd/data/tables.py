@@ -64,7 +64,7 @@ def read_annotations(  # noqa: PLR0913  (one option a difference between platfor
     format: str | None = None,  # noqa: A002  (the word that users look for)
     task: str | None = None,
     workflow: str | int | None = None,
-    version: str | float | None = None,
+    version: str | int | float | None = None,
     item: str | None = None,
     annotator: str | None = None,
     label: str | None = None,
@@ -107,8 +107,9 @@ def read_annotations(  # noqa: PLR0913  (one option a difference between platfor
     Examples
     --------
     >>> import tempfile
-    >>> path = tempfile.mktemp(suffix=".csv")
-    >>> _ = open(path, "w").write("task,worker,label\nx,ann,cat\nx,bob,dog\nx,cyd,\n")
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> _ = path.write_text("task,worker,label\nx,ann,cat\nx,bob,dog\nx,cyd,\n")
     >>> labels = read_annotations(path)
     >>> labels
     Annotations(1 item, 2 annotators, 2 classes, 2 annotations; 2.0 an item)
@@ -137,8 +138,8 @@ def write_annotations(labels: Annotations, path: str | PathLike[str]) -> Path:
         What to write.
     path : path
         Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``. The first
-        four are long tables with the columns item, annotator, label and, if a gold class is
-        known, gold. JSON is ``{item: {annotator: label}}``, with a list for
+        four are long tables with the columns item, annotator, label and, if a gold
+        class is known, gold. JSON is ``{item: {annotator: label}}``, with a list for
         repeated answers; a list of records where that form would lose something
         (gold classes, text ids that look like numbers).
 
@@ -302,16 +303,19 @@ def _long_table(source: Source, given: Options) -> Found:
     batches = list(table_batches(source, wanted))
     if not sum(batch.num_rows for batch in batches):
         raise InputError("there are no rows below the header.")
-    columns = pa.Table.from_batches(batches)
+    table = pa.Table.from_batches(batches)
+    columns = {name: coded(table[name]) for name in wanted}
     return _long_found(columns, names, gold, f"long {_form_name(source)}")
 
 
-def _long_found(columns: Any, names: list[str], gold: str | None, form: str) -> Found:
-    item, annotator, label = (coded(columns[name]) for name in names)
+def _long_found(
+    columns: Mapping[str, Coded], names: list[str], gold: str | None, form: str
+) -> Found:
+    item, annotator, label = (columns[name] for name in names)
     notes = [f"item, annotator and label are the columns {listed(names)}."]
-    found = Found(form, item, annotator, label, columns.num_rows, notes=notes)
+    found = Found(form, item, annotator, label, len(item.codes), notes=notes)
     if gold is not None:
-        found.gold = _row_gold(item, coded(columns[gold]))
+        found.gold = _row_gold(item, columns[gold])
         notes.append(f"{len(found.gold):,} gold classes are from the column {gold!r}.")
     return found
 
@@ -353,8 +357,7 @@ def _item_of_wide(columns: Sequence[str], given: Options) -> str:
 
 
 def _wide_found(columns: Any, item_name: str | None, form: str) -> Found:
-    """Turn the columns of annotators into rows; the cells without an answer fall "
-    "away."""
+    """Turn columns of annotators into rows, one a cell with an answer."""
     gold_name = _gold_column(columns.column_names)
     people = [c for c in columns.column_names if c not in (item_name, gold_name)]
     item = _wide_items(columns, item_name)
@@ -448,17 +451,15 @@ def _long_parquet(path: Path, schema: Any, given: Options) -> Found:
     names = column_names(schema.names, **_roles(given))
     gold = _gold_column(set(schema.names) - set(names))
     wanted = [*names, *([gold] if gold else [])]
-    text = [n for n in wanted if _is_text(schema.field(n).type)]
-    columns = pq.read_table(path, columns=wanted, read_dictionary=text)
+    # one column in memory at a time, as it stands: text takes more room than codes
+    columns = {
+        name: coded(pq.read_table(path, columns=[name])[name]) for name in wanted
+    }
     found = _long_found(columns, names, gold, "long Parquet")
     found.typed = frozenset(ROLES)
     kept = (schema.metadata or {}).get(METADATA)
     found.options = json.loads(kept) if kept else {}
     return found
-
-
-def _is_text(kind: Any) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 # -- JSON -----------------------------------------------------------------------
@@ -576,8 +577,7 @@ def _record_names(record: dict[str, Any], given: Options) -> dict[str, str]:
 
 
 def _long_columns(labels: Annotations) -> Any:
-    """Return an Arrow table; an item without an answer has a row with its name "
-    "alone."""
+    """Return an Arrow table; a bare item has a row of its own."""
     bare = np.flatnonzero(np.bincount(labels.item, minlength=len(labels.items)) == 0)
     nobody = np.full(len(bare), -1, dtype=np.int32)
     item = np.concatenate([labels.item, bare]).astype(np.int32)

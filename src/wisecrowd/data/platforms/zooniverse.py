@@ -70,7 +70,7 @@ def read(
     *,
     task: str | None = None,
     workflow: str | int | None = None,
-    version: str | float | None = None,
+    version: str | int | float | None = None,
     item: str | None = None,
 ) -> Found:
     """Read one task of one workflow.
