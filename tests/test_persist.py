@@ -20,7 +20,7 @@ import wisecrowd as wc
 from wisecrowd import InputError, persist
 
 N, A, C = 14, 5, 3
-LABEL_ONLY = [wc.MajorityVote, wc.DawidSkene, wc.BCC]
+LABEL_ONLY = [wc.MajorityVote, wc.DawidSkene, wc.BCC, wc.GLAD]
 
 
 def some_answers(seed=0):

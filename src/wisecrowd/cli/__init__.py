@@ -68,10 +68,11 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
+def _version(asked: bool) -> bool:
     if asked:
         typer.echo(f"wisecrowd {__version__}")
         raise typer.Exit
+    return asked
 
 
 @app.callback()

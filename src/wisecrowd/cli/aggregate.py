@@ -93,7 +93,7 @@ def _show(model: Any, labels: Any, known: Any) -> None:
     if known is None and len(labels.gold):
         score = _gold_scores(model, labels)
         show.say(
-            f"against the gold of {score['n_items']:,.0f} items in the file, which the "
+            f"against the gold in the file ({score['n_items']:,.0f} items), which the "
             f"fit did not use: accuracy {score['accuracy']:.3f}, "
             f"log loss {score['log_loss']:.3f}"
         )
@@ -105,7 +105,7 @@ def _gold_scores(model: Any, labels: Any) -> dict[str, float]:
 
     truth = truth_of(labels, labels.gold)
     table = scores(truth, model.label_proba_, model.classes_)
-    return {str(name): table[name].loc["all"] for name in table}
+    return {str(name): float(table[name].loc["all"]) for name in table}
 
 
 def _show_json(model: Any, labels: Any, out: Path | None) -> None:

@@ -92,6 +92,11 @@ def _compare(
         )
     else:
         _show(table, between, alpha, len(known))
+        if not how["quiet"]:
+            say(
+                "unseen: mean log probability of answers hidden from the fit; nearer "
+                "to 0 is better."
+            )
 
 
 def _show(table: Any, between: Any, alpha: float, n_gold: int) -> None:
@@ -107,8 +112,3 @@ def _show(table: Any, between: Any, alpha: float, n_gold: int) -> None:
     if len(between) > 1:
         share = [(n, *(f"{v:.1%}" for v in between.loc[n])) for n in between.index]
         show_table("Items on which two methods agree", ("<", *between.columns), share)
-    typer.echo(
-        "unseen: mean log probability of answers that were hidden from the fit; nearer "
-        "to 0 is better.",
-        err=True,
-    )

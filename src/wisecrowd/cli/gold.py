@@ -85,6 +85,8 @@ def _table(source: Source) -> pd.DataFrame:
 def _json_table(source: Source) -> pd.DataFrame:
     if source.kind == "jsonl":
         records: Any = [record for _, record in json_records(source)]
+        if len(records) == 1 and not {*ITEM_NAMES} & {*records[0]}:
+            records = records[0]  # {item: class}, on one line
     else:
         records = json_content(source)
     if isinstance(records, dict) and not any(
@@ -140,6 +142,6 @@ def _notes(path: Path, unknown: Any, labels: Annotations) -> list[str]:
     if not len(unknown):
         return []
     return [
-        f"{path}: {len(unknown):,} items were not annotated and are left out: "
+        f"{path}: {len(unknown):,} of its items were not annotated and are left out: "
         f"{listed(unknown, 3)}."
     ]

@@ -1,0 +1,213 @@
+"""A user's mistake is one sentence on stderr and exit code 2, never a traceback."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wisecrowd.cli.options import as_options
+
+WISECROWD = Path(sys.executable).with_name("wisecrowd")
+
+
+def one_sentence(result, *words):
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    for word in words:
+        assert word in result.stderr
+
+
+def test_a_missing_file_is_named_with_what_is_near(run, answers):
+    one_sentence(run("aggregate", "nowhere.csv"), "nowhere.csv: there is no such file")
+    near = answers.with_name("answer.csv")
+    one_sentence(run("aggregate", near), "Did you mean 'answers.csv'")
+
+
+def test_a_folder_is_not_a_file(run, tmp_path):
+    one_sentence(run("aggregate", tmp_path), "is a directory")
+
+
+@pytest.mark.parametrize("command", ["aggregate", "compare"])
+@pytest.mark.parametrize("text", ["", " \n", "item,annotator,label\n", "hello\n"])
+def test_a_file_without_annotations_is_a_sentence(command, text, run, tmp_path):
+    (tmp_path / "odd.csv").write_text(text)
+    one_sentence(run(command, tmp_path / "odd.csv"), "odd.csv")
+
+
+@pytest.mark.parametrize("text", ['{"a": {"b":', '[{"item": 1', "[1, 2]", '{"a": 3}'])
+def test_broken_or_foreign_json_is_a_sentence(text, run, tmp_path):
+    (tmp_path / "odd.json").write_text(text)
+    one_sentence(run("aggregate", tmp_path / "odd.json"), "odd.json")
+
+
+def test_a_binary_file_is_a_sentence(run, tmp_path):
+    (tmp_path / "odd.csv").write_bytes(bytes(range(256)) * 9)
+    one_sentence(run("aggregate", tmp_path / "odd.csv"), "odd.csv")
+
+
+def test_a_wrong_column_is_named_with_the_columns_there_are(run, answers):
+    result = run("aggregate", answers, "--item", "subject")
+    one_sentence(result, "'subject'", "'item', 'annotator', 'label'", "--format 'wide'")
+
+
+def test_an_unknown_method_is_named_with_the_methods_there_are(run, answers):
+    one_sentence(
+        run("aggregate", answers, "-m", "dawid"), "Did you mean 'dawid-skene'?"
+    )
+    one_sentence(run("compare", answers, "-m", "bcc,magic"), "'magic'", "'glad'")
+
+
+def test_an_unknown_class_is_named_in_the_words_of_the_command_line(run, answers):
+    result = run("aggregate", answers, "--classes", "blip,chirp")
+    one_sentence(result, "'[bold]whistle'", "Add it to --classes, to --answers if")
+
+
+def test_one_class_is_refused(run, tmp_path):
+    (tmp_path / "a.csv").write_text("item,annotator,label\n1,a,x\n2,a,x\n")
+    result = run("aggregate", tmp_path / "a.csv", "-q")
+    one_sentence(result, "only one class", "--classes")
+
+
+@pytest.mark.parametrize("name", ["taken", "taken/run"])
+def test_a_file_in_place_of_the_run_folder_is_found_before_the_work(
+    name, run, tmp_path
+):
+    (tmp_path / "taken").write_text("mine")
+    (tmp_path / "a.csv").write_text("item,annotator,label\n1,a,x\n2,a,y\n")
+    result = run("aggregate", tmp_path / "a.csv", "-q", "--out", tmp_path / name)
+    one_sentence(result, "'taken' is a file")
+    one_sentence(run("demo", "--out", tmp_path / name), "'taken' is a file")
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_a_sentence(run, answers, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    result = run("aggregate", answers, "-q", "--out", tmp_path / "locked/run")
+    one_sentence(result, "no permission")
+
+
+def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
+    def failing_write(*_):
+        raise OSError(28, "No space left on device", "run/labels.csv")
+
+    monkeypatch.setattr("wisecrowd.cli.run_folder.write_run", failing_write)
+    result = run("aggregate", answers, "-q", "--out", answers.with_name("run"))
+    one_sentence(result, "run/labels.csv: No space left on device.")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("aggregate",),
+        ("aggregate", "a.csv", "--seed", "x"),
+        ("bogus",),
+        ("simulate",),
+        ("simulate", "--out", "a.csv", "--classes", "1"),
+    ],
+)
+def test_a_usage_error_has_exit_code_2(arguments, run):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_a_defect_of_ours_is_not_dressed_up_as_a_users_mistake(
+    run, answers, monkeypatch
+):
+    def broken(*_, **__):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("wisecrowd.data.tables.read_annotations", broken)
+    result = run("aggregate", answers)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, ValueError)
+
+
+def test_only_keywords_become_options():
+    sentence = "label 'item=3' of drop_repeats='both', classes=, gold=x, format=5"
+    said = "label 'item=3' of --drop-repeats 'both', --classes, gold=x, format=5"
+    assert as_options(sentence) == said
+
+
+# -- as a real process --------------------------------------------------------------
+
+
+def finished(*arguments, **options):
+    command = [str(WISECROWD), *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, **options
+    )
+
+
+def test_the_installed_command_gives_the_sentence_and_the_code(tmp_path):
+    result = finished("aggregate", tmp_path / "none.csv")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_version_and_help_import_nothing_heavy():
+    assert finished("--version").stdout.startswith("wisecrowd 0.")
+    code = (
+        "import sys; from wisecrowd.cli import app; "
+        "app(['aggregate', '--help'], standalone_mode=False); "
+        "heavy = {'jax', 'pandas', 'sklearn', 'numpy', 'scipy'} & set(sys.modules); "
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert "--drop-repeats" in result.stdout
+
+
+def test_aggregating_never_imports_jax(answers):
+    code = (
+        "import sys; from wisecrowd.cli import app; "
+        "app(['aggregate', sys.argv[1], '-q'], standalone_mode=False); "
+        "sys.exit('jax' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(answers)], check=True)
+
+
+def test_names_outside_the_terminals_charset_do_not_stop_the_output(tmp_path):
+    rows = "item,annotator,label\n1,ä,猫\n1,b,猫\n2,ä,犬\n2,b,犬\n"
+    (tmp_path / "a.csv").write_text(rows, encoding="utf-8")
+    ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}
+    result = finished("aggregate", tmp_path / "a.csv", env=ascii_only)
+    assert result.returncode == 0, result.stderr
+    assert r"\u732b" in result.stdout
+
+
+def test_a_closed_pipe_ends_quietly(answers):
+    command = f"{WISECROWD} aggregate {answers} -q --json | head -c 1"
+    result = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=False
+    )
+    assert (result.stdout, result.stderr) == ("{", "")
+
+
+def test_interrupting_exits_130_without_a_traceback():
+    code = (
+        "import time, wisecrowd.cli.options as o; "
+        "o.labels_from = lambda *_, **__: print('in', flush=True) or time.sleep(60); "
+        "from wisecrowd.cli import main; main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "aggregate", "answers.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "in\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in said

@@ -1,0 +1,69 @@
+"""``wisecrowd simulate`` and ``demo``: crowds whose truth is known."""
+
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+import wisecrowd as wc
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "json", "jsonl"])
+def test_answers_come_back_from_every_form_of_file(ending, run, tmp_path):
+    out = tmp_path / f"crowd.{ending}"
+    result = run("simulate", "--out", out, "--items", 40, "--annotators", 7)
+    assert result.exit_code == 0, result.stderr
+    crowd = wc.simulate(40, 7, 4, random_state=0)
+    found = wc.read_annotations(out)
+    assert_array_equal(found.item, crowd.labels.item)
+    assert_array_equal(found.label, crowd.labels.label)
+    gold = pd.read_csv(tmp_path / "crowd.gold.csv")
+    assert_array_equal(gold["gold"], crowd.truth)
+
+
+def test_what_was_simulated_can_be_compared_against_its_truth(run, tmp_path):
+    run("simulate", "-o", tmp_path / "crowd.csv", "--items", 60, "--seed", 3)
+    gold = tmp_path / "crowd.gold.csv"
+    result = run("compare", tmp_path / "crowd.csv", "--gold", gold, "-m", "bcc")
+    assert result.exit_code == 0, result.stderr
+    assert "against 60 gold items" in result.stdout
+
+
+def test_features_are_written_when_asked(run, tmp_path):
+    run("simulate", "-o", tmp_path / "crowd.csv", "--items", 30, "--features", 2)
+    X, items = wc.read_features(tmp_path / "crowd.features.parquet")
+    assert X.shape == (30, 2)
+    assert_array_equal(items, range(30))
+
+
+def test_the_seed_makes_the_crowd(run, tmp_path):
+    for name, seed in {"a": 1, "b": 1, "c": 2}.items():
+        run("simulate", "-o", tmp_path / f"{name}.csv", "--items", 30, "--seed", seed)
+    a, b, c = ((tmp_path / f"{name}.csv").read_text() for name in "abc")
+    assert a == b != c
+
+
+def test_more_answers_than_people_is_refused_with_the_option_that_helps(run, tmp_path):
+    out = tmp_path / "crowd.csv"
+    command = ("simulate", "-o", out, "--items", 9, "--annotators", 3, "--answers", 5)
+    result = run(*command)
+    assert result.exit_code == 2
+    assert "or pass --repeats" in result.stderr
+    assert not out.exists()
+    assert run(*command, "--repeats").exit_code == 0
+
+
+def test_an_unknown_ending_is_a_sentence(run, tmp_path):
+    result = run("simulate", "-o", tmp_path / "crowd.xyz")
+    assert result.exit_code == 2
+    assert "'.xyz' says no format" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_compares_all_methods_and_leaves_a_run(run, tmp_path):
+    result = run("demo", "--out", tmp_path / "demo-run")
+    assert result.exit_code == 0, result.stderr
+    assert all(name in result.stdout for name in wc.METHODS)
+    assert "Least reliable annotators" in result.stdout
+    assert "adversary 1.00" in result.stdout
+    assert type(wc.load(tmp_path / "demo-run")) is wc.BCC
+    assert max(map(len, result.stdout.splitlines())) <= 80
