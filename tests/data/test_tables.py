@@ -253,6 +253,8 @@ def test_an_item_with_two_rows_in_a_wide_table_is_named(written):
         ("item,user,label\n1,2,3\n1,2,0.5\n", ["row 2", "0.5", "measurement"]),
         ("item,user,label\n1,2,\n", ["no annotation", "1 rows", "no label: 1"]),
         ("just a line\n", ["column for the item"]),
+        ('item,user,label\n1,"2,3\n1,2,3\n', ["row 1", "quotation mark opened"]),
+        ("1,ann,cat\n1,bob,dog\n", ["'1', 'ann', 'cat'", "no header"]),
         ("one\ntwo\n", ["'one'", "holds one value"]),
         (b"item,user,label\n1,2,caf\xe9\n", ["line 2", "UTF-8", "café", "0xe9"]),
         ("item,user,label\n1,2,3\n".encode("utf-16"), ["UTF-16", "UTF-8"]),

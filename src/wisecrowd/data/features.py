@@ -18,6 +18,7 @@ from wisecrowd.data.annotations import ALIASES
 from wisecrowd.data.found import retyped
 from wisecrowd.data.sources import (
     MISSING,
+    NUMBER,
     Source,
     errors_that_name,
     parse_options,
@@ -161,7 +162,7 @@ def _load_trouble(error: Exception) -> str:
             "an array in it holds Python objects, which are not loaded for safety. "
             "Save ids as text, e.g. np.array(ids, dtype=str), and features as numbers."
         )
-    return f"it cannot be read: {error}"
+    return f"the file is broken, or no array of NumPy: {error}. Save it again."
 
 
 def _from_hdf5(source: Source, item: str | None, key: str | None) -> Parts:
@@ -388,8 +389,11 @@ def _stacked(table: Any, name: str) -> Array:
 
 
 def _example(table: Any, name: str) -> str:
-    values = table[name].drop_null()
-    return f"{name!r} (such as {listed(values[:1].to_pylist())[:40]})"
+    """Return the first value of a column that is no number, and its row."""
+    for row, value in enumerate(table[name].to_pylist(), start=1):
+        if value is not None and not NUMBER.fullmatch(str(value).strip()):
+            return f"{name!r} (such as {str(value)[:40]!r} in row {row:,})"
+    return f"{name!r} ({table.schema.field(name).type})"
 
 
 READERS: dict[str, Callable[[Source, str | None, str | None], Parts]] = {

@@ -21,7 +21,7 @@ from wisecrowd._checks import InputError, listed
 MISSING = ("", "NaN", "nan", "NA", "N/A", "<NA>", "null", "NULL")
 """What stands for "no value" in a text table, unless it is in quotation marks."""
 HEAD_BYTES = 1 << 20  # enough for a header of some thousand annotators
-BLOCK_BYTES = 1 << 24  # one row has to fit: a drawing can take megabytes
+BLOCK_BYTES = 1 << 22  # one row has to fit; Arrow reads 32 blocks ahead, so 128 MB
 MAGIC = {
     b"PAR1": "parquet",
     b"\x93NUMPY": "npy",
@@ -180,7 +180,7 @@ def parsed(text: str, where: str) -> Any:
         near = text[max(error.pos - 20, 0) : error.pos + 20]
         line = f" of line {error.lineno:,}" if error.lineno > 1 else ""
         raise InputError(
-            f"{where} holds broken JSON: {error.msg} at character "
+            f"{where} holds broken JSON: {error.msg.removesuffix(' at')} at character "
             f"{error.colno:,}{line}, near {near!r}. Was the file cut off, or edited "
             f"by hand? Export it again, or mend that place."
         ) from None
@@ -218,10 +218,12 @@ def _where_ragged(source: Source) -> str:
         whole = (row for row in rows if row)
         for number, row in enumerate(whole, start=1 - source.with_header):
             if len(row) != width:
+                text = source.delimiter.join(row)
+                lone = " Is a quotation mark opened and never closed?" * ("\n" in text)
                 return (
                     f"row {number:,} has {len(row)} values where the header has "
-                    f"{width}: {source.delimiter.join(row)[:80]!r}. Mend the row; a "
-                    f"value that holds the separator needs quotation marks."
+                    f"{width}: {text[:80]!r}.{lone} Mend the row; a value that holds "
+                    f"the separator needs quotation marks."
                 )
     return ""
 
@@ -318,8 +320,8 @@ def _delimiter(head: str) -> str:
         first = head.strip().splitlines()[0]
         raise InputError(
             f"this is no table that could be recognised: its first line, "
-            f"{first[:80]!r}, holds one value. A table of annotations has at least an "
-            f"item, an annotator and a label, separated by commas, semicolons or tabs."
+            f"{first[:80]!r}, holds one value. Expected were several columns, "
+            f"separated by commas, semicolons, tabs or blanks."
         )
     return found
 

@@ -241,13 +241,20 @@ def _shape(source: Source, rows: Sequence[Sequence[Any]], given: Options) -> str
     try:
         column_names(source.columns, **_roles(given))
     except InputError as error:
-        named = [name for name in ("annotator", "label") if given.get(name) is not None]
-        if not named and _looks_wide(source, rows, given.get("item")):
+        named = [name for name in ROLES if given.get(name) is not None]
+        if set(named) <= {"item"} and _looks_wide(source, rows, given.get("item")):
             return "wide"
-        raise InputError(
-            f"{error} If each column but the first is an annotator, say format='wide'."
-        ) from None
+        raise InputError(f"{error}{_shape_hint(source) * (not named)}") from None
     return "long"
+
+
+def _shape_hint(source: Source) -> str:
+    if any(NUMBER.fullmatch(name) for name in source.columns):
+        return (
+            " Does the file have no header? Put one in its first line, such as "
+            "item,annotator,label."
+        )
+    return " If each column but the first is an annotator, say format='wide'."
 
 
 def _roles(given: Options) -> dict[str, str | None]:

@@ -91,7 +91,7 @@ def _item_id(entry: dict[str, Any], field: str | None, number: int) -> Any:
     if field not in data:
         raise InputError(
             f"task {number:,} has no field {field!r} in its data; it has "
-            f"{listed(data)}."
+            f"{listed(data) or 'none'}."
         )
     return data[field]
 
