@@ -1,0 +1,32 @@
+import warnings
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from wisecrowd.fit.em import climb
+from wisecrowd.fit.trace import Trace
+
+
+def halved(x):
+    return x / 2, {"bound": -x / 2}
+
+
+def test_climb_stops_after_the_first_gain_below_tol():
+    trace = Trace("test", total=100, show=False)
+    end = climb(halved, 16.0, trace=trace, max_iter=100, tol=1.5)
+    assert trace.frame()["bound"].tolist() == [-8.0, -4.0, -2.0, -1.0]
+    assert end == 1.0
+
+
+def test_climb_without_tol_runs_all_updates_and_says_nothing():
+    trace = Trace("test", total=3, show=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        end = climb(halved, 16.0, trace=trace, max_iter=3, tol=None)
+    assert (end, len(trace.frame())) == (2.0, 3)
+
+
+def test_climb_warns_with_the_last_gain_when_it_did_not_arrive():
+    trace = Trace("test", total=2, show=False)
+    with pytest.warns(ConvergenceWarning, match="after 2 iterations.*gained 4 nats"):
+        climb(halved, 16.0, trace=trace, max_iter=2, tol=1e-3)

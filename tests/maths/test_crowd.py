@@ -1,0 +1,192 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import oracles
+from wisecrowd._checks import InputError
+from wisecrowd.maths import crowd, dirichlet
+
+seeds = st.integers(0, 10**6)
+sizes = st.fixed_dictionaries(
+    {
+        "n_items": st.integers(2, 9),
+        "n_annotators": st.integers(3, 6),
+        "n_classes": st.integers(2, 4),
+        "n": st.integers(3, 30),
+    }
+)
+no_gold = np.full(7, -1, dtype=np.int32)
+
+
+def made(seed, size):
+    """Codes, (N, A, K), a confusion array and probabilities of one crowd."""
+    n_answers = size["n_classes"] + 1
+    drawn = oracles.drawn_crowd(seed, n_answers=n_answers, **size)
+    codes = [drawn[name] for name in ("item", "annotator", "label")]
+    rng = np.random.default_rng(seed)
+    proba = rng.dirichlet(np.ones(size["n_classes"]), size["n_items"])
+    shape = (size["n_items"], size["n_annotators"], n_answers)
+    return codes, shape, drawn["confusion"], proba
+
+
+@given(seeds, sizes)
+def test_answer_matrix_counts_every_answer_where_it_belongs(seed, size):
+    codes, shape, _, _ = made(seed, size)
+    dense = crowd.answer_matrix(*codes, shape).toarray().reshape(shape)
+    want = np.zeros(shape)
+    for n, a, y in zip(*codes, strict=True):
+        want[n, a, y] += 1
+    assert_array_equal(dense, want)
+
+
+@given(seeds, sizes)
+def test_evidence_and_soft_counts_agree_with_loops(seed, size):
+    codes, shape, confusion, proba = made(seed, size)
+    answers = crowd.answer_matrix(*codes, shape)
+    got = crowd.evidence_per_item(answers, np.log(confusion))
+    want = oracles.evidence_per_item(np.log(confusion), *codes, shape[0])
+    assert_allclose(got, want, rtol=1e-10, atol=1e-10)
+    counts = crowd.soft_counts(answers, proba, shape[2])
+    want = oracles.soft_counts(proba, *codes, confusion.shape)
+    assert_allclose(counts, want, rtol=1e-10, atol=1e-12)
+
+
+@given(seeds, sizes)
+def test_soft_counts_hold_every_answer_once(seed, size):
+    codes, shape, _, proba = made(seed, size)
+    counts = crowd.soft_counts(crowd.answer_matrix(*codes, shape), proba, shape[2])
+    given_by = np.bincount(codes[1], minlength=shape[1])
+    assert_allclose(counts.sum((1, 2)), given_by, rtol=1e-10)
+
+
+@given(seeds, sizes)
+def test_evidence_and_soft_counts_are_adjoint(seed, size):
+    codes, shape, confusion, proba = made(seed, size)
+    answers = crowd.answer_matrix(*codes, shape)
+    left = (proba * crowd.evidence_per_item(answers, np.log(confusion))).sum()
+    right = (crowd.soft_counts(answers, proba, shape[2]) * np.log(confusion)).sum()
+    assert_allclose(left, right, rtol=1e-10)
+
+
+@given(seeds)
+def test_posterior_agrees_with_loops_and_leaves_its_input_alone(seed):
+    log_joint = np.random.default_rng(seed).normal(0, 3, (7, 3))
+    before = log_joint.copy()
+    proba, total = crowd.posterior(log_joint)
+    want, want_total = oracles.normalised(log_joint)
+    assert_allclose(proba, want, rtol=1e-10)
+    assert_allclose(total, want_total, rtol=1e-10)
+    assert_array_equal(log_joint, before)
+
+
+def test_posterior_is_finite_and_right_at_huge_logs():
+    log_joint = np.array([[-1e6, -1e6 + 1.0], [0.0, -np.inf], [800.0, -800.0]])
+    proba, total = crowd.posterior(log_joint)
+    assert_allclose(proba[0], [1 / (1 + np.e), np.e / (1 + np.e)], rtol=1e-8)
+    assert_allclose(proba[1:], [[1, 0], [1, 0]])
+    assert np.isfinite(total).all()
+
+
+@given(seeds)
+def test_clamped_rules_out_all_but_the_known_class(seed):
+    rng = np.random.default_rng(seed)
+    log_joint, gold = rng.normal(size=(7, 3)), rng.integers(-1, 3, 7)
+    out = crowd.clamped(log_joint, gold)
+    for n in range(7):
+        for c in range(3):
+            ruled_out = gold[n] >= 0 and gold[n] != c
+            assert out[n, c] == (-np.inf if ruled_out else log_joint[n, c])
+
+
+@given(seeds)
+def test_entropy_agrees_with_loops_also_at_zero(seed):
+    proba = np.random.default_rng(seed).dirichlet(np.full(4, 0.3), 6)
+    proba[0] = [0, 1, 0, 0]
+    want = [oracles.entropy(row) for row in proba]
+    assert_allclose(crowd.entropy(proba), want, atol=1e-12)
+    assert crowd.entropy(proba)[0] == 0
+
+
+@given(seeds)
+def test_vote_proba_is_the_share_of_the_votes_or_the_gold(seed):
+    rng = np.random.default_rng(seed)
+    votes, gold = rng.poisson(1.0, (7, 3)), rng.integers(-1, 3, 7)
+    votes[-1] = 0
+    got = crowd.vote_proba(votes, gold)
+    assert_allclose(got, oracles.vote_proba(votes, gold), rtol=1e-12)
+    assert_allclose(got.sum(1), 1.0, rtol=1e-12)
+
+
+def test_diagonal_prior_spreads_the_misses_over_all_other_answers():
+    prior = crowd.diagonal_prior(2, 4, 4.0, 1.0)
+    third = 1 / 3
+    want = [[4, third, third, third], [third, 4, third, third]]
+    assert_allclose(prior, want, rtol=1e-12)
+
+
+# -- priors from settings ----------------------------------------------------------
+
+names = np.array(["ann", "bob", "cy"], dtype=object)
+
+
+def test_annotator_prior_takes_words_arrays_and_a_history():
+    flat = crowd.annotator_prior("flat", names, 2, 3)
+    assert_array_equal(flat, np.ones((1, 2, 3)))
+    shared = crowd.annotator_prior(np.full((2, 3), 2.0), names, 2, 3)
+    assert shared.shape == (1, 2, 3)
+    each = crowd.annotator_prior(np.full((3, 2, 3), 2.0), names, 2, 3)
+    assert each.shape == (3, 2, 3)
+    past = crowd.annotator_prior({"bob": np.full((2, 3), 7.0)}, names, 2, 3)
+    assert_array_equal(past[1], np.full((2, 3), 7.0))
+    assert_array_equal(past[0], crowd.diagonal_prior(2, 3, 4.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("wide", "'wide' is not one of 'flat', 'diagonal', 'learned'"),
+        (np.ones((3, 2)), r"expected \(C, K\) = \(2, 3\)"),
+        (np.zeros((2, 3)), "above zero"),
+        (np.full((2, 3), np.nan), "finite"),
+        (np.ones((5, 2, 3)), "5 tables for 3 annotators"),
+        ({"dan": np.ones((2, 3))}, "'dan'"),
+    ],
+)
+def test_annotator_prior_refuses_what_it_cannot_use_and_says_why(spec, said):
+    with pytest.raises(InputError, match=said):
+        crowd.annotator_prior(spec, names, 2, 3)
+
+
+# -- a learned prior ----------------------------------------------------------------
+
+
+@given(seeds)
+def test_annotators_kl_is_minus_the_log_evidence_at_the_best_posterior(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(2.0, (5, 3, 4)).astype(float)
+    prior = rng.gamma(2.0, 1.0, (1, 3, 4)) + 0.1
+    posterior = prior + counts
+    labels = (counts * dirichlet.mean_log(posterior)).sum()
+    got = labels - crowd.annotators_kl(posterior, prior, None)
+    assert_allclose(got, dirichlet.log_evidence(counts, prior).sum(), rtol=1e-9)
+
+
+def test_updated_prior_stays_where_nothing_is_learned_and_moves_where_it_is():
+    counts = np.random.default_rng(0).poisson(3.0, (5, 3, 4)).astype(float)
+    prior = crowd.annotator_prior("learned", np.arange(5), 3, 4)
+    hyper = crowd.prior_hyper(3, 4)
+    assert crowd.updated_prior(counts, prior, None) is prior
+    moved = crowd.updated_prior(counts, prior, hyper)
+    assert moved.shape == prior.shape
+    before = crowd.annotators_kl(prior + counts, prior, hyper)
+    after = crowd.annotators_kl(moved + counts, moved, hyper)
+    gain = (counts * dirichlet.mean_log(moved + counts)).sum() - after
+    assert gain > (counts * dirichlet.mean_log(prior + counts)).sum() - before
+
+
+def test_prior_hyper_has_its_mode_at_the_diagonal_prior():
+    hyper = crowd.prior_hyper(3, 4)
+    mode = (hyper.shape - 1) / hyper.rate
+    assert_allclose(mode, crowd.diagonal_prior(3, 4, 4.0, 1.0), rtol=1e-12)

@@ -1,0 +1,37 @@
+import pytest
+
+import contract
+import wisecrowd as wc
+
+# Settings that keep a method quick on thirty items; the contract is the same.
+SETTINGS = {}
+
+METHODS = sorted(wc.METHODS)
+
+
+@pytest.fixture(params=METHODS)
+def subject(request):
+    name = request.param
+    return contract.subject(wc.METHODS[name], **SETTINGS.get(name, {}))
+
+
+@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
+def test_the_contract(subject, check):
+    check(subject)
+
+
+def test_a_saved_model_answers_as_before(subject, tmp_path):
+    pytest.importorskip("wisecrowd.persist")
+    contract.a_saved_model_answers_as_before(subject, tmp_path)
+
+
+def test_every_check_of_the_contract_is_run():
+    taking_a_subject = {
+        check
+        for check in vars(contract).values()
+        if getattr(check, "__annotations__", {}).get("subject") is contract.Subject
+    }
+    assert taking_a_subject == {
+        *contract.CHECKS,
+        contract.a_saved_model_answers_as_before,
+    }
