@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from wisecrowd._checks import InputError
+from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.maths import crowd, dirichlet
@@ -37,7 +37,7 @@ def as_annotations(labels: Any, gold: Gold | None = None) -> Annotations:
     labels = labels.with_gold(gold if gold is not None else {})
     if labels.n_classes < 2:
         raise InputError(
-            f"there is only one class, {labels.classes[0]!r}: nothing is left to "
+            f"there is only one class, {listed(labels.classes)}: nothing is left to "
             f"decide. Name the classes that were possible with classes=[...]."
         )
     return labels
