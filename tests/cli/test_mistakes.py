@@ -52,7 +52,7 @@ def test_a_binary_file_is_a_sentence(run, tmp_path):
 
 def test_a_wrong_column_is_named_with_the_columns_there_are(run, answers):
     result = run("aggregate", answers, "--item", "subject")
-    one_sentence(result, "'subject'", "'item', 'annotator', 'label'", "--format 'wide'")
+    one_sentence(result, "'subject'", "'item', 'annotator', 'label'")
 
 
 def test_an_unknown_method_is_named_with_the_methods_there_are(run, answers):
@@ -65,6 +65,13 @@ def test_an_unknown_method_is_named_with_the_methods_there_are(run, answers):
 def test_an_unknown_class_is_named_in_the_words_of_the_command_line(run, answers):
     result = run("aggregate", answers, "--classes", "blip,chirp")
     one_sentence(result, "'[bold]whistle'", "Add it to --classes, to --answers if")
+
+
+def test_a_broken_parquet_file_is_a_sentence(run, answers, tmp_path):
+    broken = tmp_path / "odd.parquet"
+    broken.write_bytes(b"PAR1 and then something else PAR1")
+    one_sentence(run("aggregate", broken), "odd.parquet", "broken")
+    one_sentence(run("aggregate", answers, "--gold", broken), "odd.parquet", "broken")
 
 
 def test_one_class_is_refused(run, tmp_path):
@@ -109,6 +116,7 @@ def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
         ("bogus",),
         ("simulate",),
         ("simulate", "--out", "a.csv", "--classes", "1"),
+        ("simulate", "--out", "a.csv", "--answers", "nan"),
     ],
 )
 def test_a_usage_error_has_exit_code_2(arguments, run):

@@ -64,6 +64,7 @@ def test_the_demo_compares_all_methods_and_leaves_a_run(run, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert all(name in result.stdout for name in wc.METHODS)
     assert "Least reliable annotators" in result.stdout
+    assert "Flagged as adversaries: " in result.stdout
     assert "adversary 1.00" in result.stdout
     assert type(wc.load(tmp_path / "demo-run")) is wc.BCC
     assert max(map(len, result.stdout.splitlines())) <= 80

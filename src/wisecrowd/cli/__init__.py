@@ -35,7 +35,8 @@ class Commands(TyperGroup):
             except KeyboardInterrupt:
                 raise typer.Exit(INTERRUPTED) from None
             except OSError as error:
-                _complain(f"{error.filename or ctx.info_name}: {error.strerror}.")
+                where = error.filename or ctx.invoked_subcommand
+                _complain(f"{where}: {error.strerror or error}.")
             except ValueError as error:
                 if not _is_input_error(error):
                     raise

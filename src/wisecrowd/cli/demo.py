@@ -29,8 +29,8 @@ def demo(
         classes=["blip", "chirp", "whistle", "scattered light"], random_state=seed,
     )  # fmt: skip
     show.say(
-        "A simulated crowd names glitches: of 40 people, 8 guess and 4 answer wrongly "
-        f"on purpose.\n  {crowd.labels}\n"
+        "A simulated crowd names glitches. Of 40 people, 8 guess and 4 are wrong on "
+        f"purpose.\n{crowd.labels}\n"
     )
     truth = pd.Series(crowd.classes[crowd.truth], index=crowd.labels.items)
     models = {name: opt.made_method(name, seed=seed, quiet=False) for name in METHODS}

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
@@ -50,7 +51,7 @@ def read_gold(path: Path, labels: Annotations) -> tuple[pd.Series, list[str]]:
         gold = pd.Series(_as_typed(frame["gold"], labels.classes), index=item)
         gold = gold[~gold.index.duplicated()]
         kept = gold[gold.index.isin(labels.items)]
-        labels.with_gold(kept)  # says which class is unknown
+        _check_classes(labels, kept)
         return kept, _notes(path, gold.index[~gold.index.isin(labels.items)], labels)
 
 
@@ -70,7 +71,7 @@ def _table(source: Source) -> pd.DataFrame:
         )
         return _renamed(frame.replace("", None), names)
     if source.kind == "parquet":
-        frame = pq.read_table(source.path).to_pandas()
+        frame = _parquet(source.path)
         if "item" not in frame and frame.index.name in ITEM_NAMES:
             frame = frame.reset_index()
     elif source.kind in ("json", "jsonl"):
@@ -80,6 +81,13 @@ def _table(source: Source) -> pd.DataFrame:
             f"this is a {source.kind} file; gold is a CSV, Parquet or JSON."
         )
     return _renamed(frame, _names(frame.columns))
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    try:
+        return pq.read_table(path).to_pandas()
+    except pa.ArrowException as error:
+        raise InputError(f"the Parquet file is broken ({error}).") from None
 
 
 def _json_table(source: Source) -> pd.DataFrame:
@@ -136,6 +144,14 @@ def _check_once(item: Any, gold: pd.Series) -> None:
             f"{int(different.sum())} items have more than one class: "
             f"{listed(different.index[different], 5)}. Keep one row of each."
         )
+
+
+def _check_classes(labels: Annotations, gold: pd.Series) -> None:
+    try:
+        labels.with_gold(gold)
+    except InputError as error:
+        hint = "If nobody has answered it yet, name all classes with classes=."
+        raise InputError(f"{error} {hint}") from None
 
 
 def _notes(path: Path, unknown: Any, labels: Annotations) -> list[str]:

@@ -133,7 +133,7 @@ def labels_from(path: Path, **options: Any) -> "Annotations":
 
     for name in ("classes", "answers"):
         given = several(options[name])
-        options[name] = None if given is None else retyped(given).tolist()
+        options[name] = retyped(given).tolist() if given else None
     return read_annotations(path, **options)
 
 

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from wisecrowd._checks import listed
+
 FLAGGED = 0.9
 """From which probability on an annotator is called a spammer or an adversary."""
 
@@ -127,6 +129,8 @@ def show_annotators(summary: pd.DataFrame, most: int = 5) -> None:
     others = best.iloc[most:]
     worst = others.sort_values("accuracy", kind="stable").head(most)
     show_table("Least reliable annotators", columns, _people(worst))
+    for what, who in flagged(summary).items():
+        typer.echo(f"Flagged as {what}: {listed(who, 5) or 'nobody'}.")
 
 
 def flags_of(row: Any) -> str:

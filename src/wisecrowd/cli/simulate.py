@@ -24,7 +24,7 @@ def simulate(
     items: Annotated[int, typer.Option(min=1, help="Number of items.")] = 1000,
     annotators: Annotated[int, typer.Option(min=1, help="Number of annotators.")] = 30,
     classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 4,
-    answers: Annotated[float, typer.Option(help="Mean answers an item.")] = 5.0,
+    answers: Annotated[float, typer.Option(min=0, help="Mean answers an item.")] = 5.0,
     accuracy: Annotated[
         float, typer.Option(min=0, max=1, help="Mean accuracy of the skilled.")
     ] = 0.75,
