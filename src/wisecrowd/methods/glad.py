@@ -255,7 +255,7 @@ class GLAD(Aggregator):
             np.full(len(labels.annotators), MEAN_ABILITY), np.zeros(len(labels.items))
         )
         start = State(crowd.vote_proba(votes, labels.gold_codes), average)
-        tol = None if self.tol is None else self.tol * len(labels)
+        tol = None if self.tol is None else self.tol * max(len(answers.item), 1)
         with Trace("GLAD", self.max_iter, self.progress) as trace:
             end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
         self._remember(labels, end)
