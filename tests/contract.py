@@ -88,7 +88,9 @@ def crowd(seed: int = 0, n_items: int = 30, **options: Any) -> Annotations:
     table = np.where(rng.random((n_items, 4)) < 0.75, truth[:, None], -2)
     table = np.where(table < 0, rng.integers(0, 3, table.shape), table)
     names = np.array(["cat", "dog", "owl"], dtype=object)[table]
-    names[rng.random(table.shape) < 0.2] = None
+    absent = rng.random(table.shape) < 0.2
+    absent[:, 0] = False  # ann answered everything
+    names[absent] = None
     items = [f"i{n:02d}" for n in range(n_items)]
     people = ["ann", "bob", "cy", "dee"]
     options.setdefault("classes", ["cat", "dog", "owl"])

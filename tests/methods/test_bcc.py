@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import contract
+import oracles
+from wisecrowd import BCC, Annotations
+from wisecrowd.maths import crowd, dirichlet
+
+seeds = st.integers(0, 10**6)
+PRIORS = ("learned", "flat", "diagonal")
+
+
+def drawn(seed, n_items=7, **sizes):
+    made = oracles.drawn_crowd(seed, n_items=n_items, **sizes)
+    codes = [made[name] for name in ("item", "annotator", "label")]
+    shape = made["confusion"].shape
+    labels = Annotations.from_triples(
+        *codes,
+        items=range(n_items),
+        annotators=range(shape[0]),
+        classes=range(shape[1]),
+        answers=range(shape[2]),
+    )
+    return labels, codes, shape
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@given(seed=seeds)
+def test_the_bound_never_falls(prior, seed):
+    labels, _, _ = drawn(seed)
+    model = BCC(annotator_prior=prior, max_iter=60, tol=None).fit(labels)
+    bound = model.trace_["bound"].to_numpy()
+    assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@given(seed=seeds)
+def test_the_bound_never_exceeds_the_evidence(prior, seed):
+    small = {"n_annotators": 4, "n_classes": 2, "n_answers": 3, "n": 12}
+    labels, codes, shape = drawn(seed, n_items=5, **small)
+    model = BCC(annotator_prior=prior, max_iter=40, tol=None).fit(labels)
+    each = np.broadcast_to(model.annotator_prior_, shape)
+    exact = oracles.bcc_log_evidence(*codes, each, 5)
+    if prior == "learned":
+        hyper = crowd.prior_hyper(*shape[1:])
+        exact += dirichlet.log_hyperprior(model.annotator_prior_[0], *hyper)
+    assert model.trace_["bound"].iloc[-1] <= exact + 1e-9
+
+
+def test_the_bound_is_the_evidence_where_all_classes_are_known():
+    labels, codes, shape = drawn(3)
+    gold = dict(enumerate([0, 1, 0, 1, 1, 0, 2]))
+    model = BCC(annotator_prior="diagonal", max_iter=1, tol=None).fit(labels, gold=gold)
+    want = oracles.polya_log_evidence([3, 3, 1], [1.0] * 3)
+    proba = np.eye(3)[list(gold.values())]
+    counts = oracles.soft_counts(proba, *codes, shape)
+    for a in range(shape[0]):
+        for c in range(shape[1]):
+            prior = model.annotator_prior_[0, c]
+            want += oracles.polya_log_evidence(counts[a, c], prior)
+    assert_allclose(model.trace_["bound"][0], want, rtol=1e-10)
+
+
+def test_a_learned_prior_has_a_higher_bound_than_the_one_it_starts_from():
+    labels = contract.crowd(n_items=200)
+    learned, fixed = (
+        BCC(annotator_prior=p).fit(labels).trace_["bound"].iloc[-1]
+        for p in ("learned", "diagonal")
+    )
+    hyper = crowd.prior_hyper(3, 3)
+    start = crowd.diagonal_prior(3, 3, 4.0, 1.0)
+    assert learned > fixed + dirichlet.log_hyperprior(start, *hyper)
+
+
+def test_intervals_shrink_with_answers_and_hold_the_mean():
+    widths = []
+    for n_items in (20, 200, 2000):
+        model = BCC(annotator_prior="diagonal").fit(contract.crowd(n_items=n_items))
+        low, high = model.confusion_interval(0.9)
+        assert ((low < model.confusion_) & (model.confusion_ < high)).all()
+        summary = model.annotator_summary(level=0.9)
+        widths.append(float((summary["high"] - summary["low"]).mean()))
+    assert widths[0] > 2 * widths[1] > 4 * widths[2]
+
+
+def test_history_of_an_earlier_fit_is_taken_over():
+    first, second = contract.crowd(0, n_items=300), contract.crowd(1, n_items=20)
+    past = BCC(annotator_prior="diagonal").fit(first)
+    history = dict(zip(past.annotators_, past.confusion_counts_, strict=True))
+    model = BCC(annotator_prior=history).fit(second)
+    array = BCC(annotator_prior=past.confusion_counts_).fit(second)
+    assert_allclose(model.label_proba_, array.label_proba_)
+    assert_allclose(model.annotator_prior_, past.confusion_counts_)
+    assert (model.confusion_counts_.sum((1, 2)) > 200).all()

@@ -1,0 +1,107 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
+
+import contract
+from wisecrowd import BCC, Annotations, DawidSkene, InputError, MajorityVote
+from wisecrowd.base import answer_matrix, as_annotations
+
+N_CLASSES = 5
+
+
+def paper_crowd(n_items, seed=0):
+    """The paper's five annotators: three that are good, a spammer, an adversary."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, N_CLASSES, n_items)
+    table = np.empty((n_items, 5), dtype=int)
+    for a, skill in enumerate((0.95, 0.9, 0.8)):
+        wrong = (truth + rng.integers(1, N_CLASSES, n_items)) % N_CLASSES
+        table[:, a] = np.where(rng.random(n_items) < skill, truth, wrong)
+    table[:, 3] = rng.integers(0, N_CLASSES, n_items)
+    swapped = (truth + 1) % N_CLASSES
+    table[:, 4] = np.where(rng.random(n_items) < 0.9, swapped, truth)
+    return truth, Annotations.from_matrix(table)
+
+
+@pytest.mark.parametrize("make", [BCC, DawidSkene], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("n_items", [60, 1000])
+def test_the_papers_spammer_and_adversary_are_flagged_and_nobody_else(make, n_items):
+    _, labels = paper_crowd(n_items)
+    summary = make().fit(labels).annotator_summary()
+    assert (summary["spammer"] > 0.5).tolist() == [False, False, False, True, False]
+    flagged = (summary["adversarial"] > 0.5).tolist()
+    assert flagged == [False, False, False, False, True]
+
+
+def test_accuracy_and_informativeness_are_those_of_the_simulation():
+    _, labels = paper_crowd(5000)
+    summary = BCC().fit(labels).annotator_summary()
+    assert_allclose(summary["accuracy"], [0.95, 0.9, 0.8, 0.2, 0.1], atol=0.03)
+    told = summary["informativeness"].to_numpy()
+    assert told[0] > told[1] > told[2] > 0.3
+    assert told[3] < 0.02
+    assert told[4] > 0.5  # a perfect adversary tells as much as an oracle
+
+
+def test_the_level_must_be_a_probability():
+    model = MajorityVote().fit(contract.crowd())
+    for level in (0.0, 1.0, 95.0):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            model.annotator_summary(level=level)
+        with pytest.raises(InputError, match="between 0 and 1"):
+            model.confusion_interval(level=level)
+
+
+def test_asking_before_the_fit_is_scikit_learns_error():
+    for ask in (
+        lambda m: m.annotator_summary(),
+        lambda m: m.confusion_interval(),
+        lambda m: m.predict_proba(contract.crowd()),
+    ):
+        with pytest.raises(NotFittedError):
+            ask(BCC())
+
+
+def test_as_annotations_takes_what_users_have():
+    matrix = [[0, 1, -1], [1, 1, 0]]
+    want = Annotations.from_matrix(matrix)
+    table = want.to_frame()
+    nested = {0: {0: 0, 1: 1}, 1: {0: 1, 1: 1, 2: 0}}
+    for given in (want, np.array(matrix), table, nested, pd.DataFrame(table)):
+        made = as_annotations(given)
+        assert made.to_matrix().tolist() == [[0, 1, -1], [1, 1, 0]]
+    target = as_annotations([0, 1, 1])
+    assert target.to_matrix().tolist() == [[0], [1], [1]]
+
+
+def test_gold_is_used_only_where_it_is_passed():
+    labels = contract.crowd().with_gold({"i00": "owl"})
+    assert (as_annotations(labels).gold_codes == -1).all()
+    assert (as_annotations(labels, labels.gold).gold_codes >= 0).sum() == 1
+
+
+def test_answer_matrix_has_a_column_for_every_annotator_and_answer():
+    labels = contract.crowd()
+    answers = answer_matrix(labels)
+    assert answers.shape == (30, 4 * 3)
+    assert answers.sum() == len(labels)
+
+
+def test_fit_predict_is_fit_and_then_labels():
+    labels = contract.crowd()
+    model = DawidSkene().fit(labels)
+    assert (DawidSkene().fit_predict(labels) == model.labels_).all()
+    assert_allclose(DawidSkene().fit_predict_proba(labels), model.label_proba_)
+
+
+def test_prediction_multiplies_the_answers_into_the_class_prior():
+    model = BCC().fit(contract.crowd(n_items=100))
+    asked = Annotations.from_triples(
+        ["x", "x"], ["ann", "eve"], ["dog", "owl"], classes=["cat", "dog", "owl"]
+    )
+    new = model.annotator_prior_.mean(0)
+    new = new / new.sum(-1, keepdims=True)
+    want = model.class_prior_ * model.confusion_[0, :, 1] * new[:, 2]
+    assert_allclose(model.predict_proba(asked)[0], want / want.sum(), rtol=1e-9)
