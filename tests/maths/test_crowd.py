@@ -89,6 +89,16 @@ def test_posterior_is_finite_and_right_at_huge_logs():
     assert np.isfinite(total).all()
 
 
+@given(seeds, st.floats(-2000, 2000))
+def test_posterior_does_not_depend_on_the_level_of_the_logs(seed, level):
+    log_joint = np.random.default_rng(seed).normal(0, 3, (7, 3))
+    levels = np.linspace(0, level, 7)
+    proba, total = crowd.posterior(log_joint)
+    moved, moved_total = crowd.posterior(log_joint + levels[:, None])
+    assert_allclose(moved, proba, rtol=1e-9)
+    assert_allclose(moved_total - levels, total, atol=1e-9)
+
+
 @given(seeds)
 def test_clamped_rules_out_all_but_the_known_class(seed):
     rng = np.random.default_rng(seed)

@@ -19,6 +19,7 @@ from wisecrowd.maths import dirichlet
 AnswerMatrix: TypeAlias = sparse.csr_matrix  # [N, A * K], how often
 PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
 
+LARGEST_SUM = 1e200  # of exp(log joint) over classes; far from where float64 ends
 HYPER_RATE = 0.1  # how strongly a learned prior is held to the diagonal one
 
 
@@ -69,13 +70,22 @@ def clamped(
 def posterior(
     log_joint: Float[np.ndarray, "N C"],
 ) -> tuple[Float[np.ndarray, "N C"], Float[np.ndarray, " N"]]:
-    """q(z) ∝ exp(log_joint), and the log of what it was divided by."""
-    top = log_joint.max(1, keepdims=True)
-    proba = log_joint - top
-    np.exp(proba, out=proba)  # in place: these are the largest arrays of a fit
-    total = proba.sum(1, keepdims=True)
-    proba /= total
-    return proba, (top + np.log(total))[:, 0]
+    """q(z) ∝ exp(log_joint), and the log of what it was divided by.
+
+    The largest entry of a row is taken out first only where exp would leave its range:
+    finding it for every row costs more than all the rest.
+    """
+    with np.errstate(over="ignore"):
+        proba = np.exp(log_joint)
+    total = proba.sum(1)
+    shift = np.zeros(len(total))
+    far = np.flatnonzero(~((total > 1 / LARGEST_SUM) & (total < LARGEST_SUM)))
+    if len(far):
+        shift[far] = log_joint[far].max(1)
+        proba[far] = np.exp(log_joint[far] - shift[far, None])
+        total[far] = proba[far].sum(1)
+    proba /= total[:, None]
+    return proba, shift + np.log(total)
 
 
 def entropy(proba: Float[np.ndarray, "*rows C"]) -> Float[np.ndarray, "*rows"]:

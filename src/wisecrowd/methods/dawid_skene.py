@@ -98,9 +98,9 @@ class DawidSkene(Aggregator):
         def update(proba: Any) -> tuple[Any, dict[str, float]]:
             counts = crowd.soft_counts(answers, proba, n_answers)
             params = most_probable_params(proba, counts, prior)
-            evidence = crowd.evidence_per_item(answers, params.log_confusion)
-            joint = crowd.clamped(evidence + params.log_class, gold)
-            proba, log_likelihood = crowd.posterior(joint)
+            joint = crowd.evidence_per_item(answers, params.log_confusion)
+            joint += params.log_class
+            proba, log_likelihood = crowd.posterior(crowd.clamped(joint, gold))
             terms = {
                 "log_likelihood": float(log_likelihood.sum()),
                 "log_prior": log_prior(params, prior),
