@@ -30,7 +30,7 @@ def most_probable_params(
     prior: Float[np.ndarray, "#A C K"],
 ) -> Params:
     """Return the M-step: π ∝ Σₙ q + s,  R ∝ n + α − 1 (modes; s = `SMOOTHING`)."""
-    mass = proba.sum(0) + SMOOTHING
+    mass = np.einsum("nc->c", proba) + SMOOTHING  # faster than sum(0)
     weight = counts + (prior - 1)
     return Params(np.log(mass / mass.sum()), np.log(dirichlet.mean(weight)))
 
