@@ -290,6 +290,22 @@ def dirichlet_kl(counts, prior):
     return out
 
 
+def accuracy_moments(right, a, b):
+    """Mean and variance of Beta(a + h, b + n - h), h right answers of n.
+
+    Answer i is right with probability right[i]; all 2^n cases are added up.
+    """
+    mean, square = 0.0, 0.0
+    for case in itertools.product((0, 1), repeat=len(right)):
+        weight = np.prod(
+            [q if hit else 1 - q for q, hit in zip(right, case, strict=True)]
+        )
+        hits, n = a + sum(case), a + b + len(right)
+        mean += weight * hits / n
+        square += weight * hits * (hits + 1) / (n * (n + 1))
+    return mean, square - mean**2
+
+
 def polya_log_evidence(counts, prior):
     """Whole answers one after another: each adds one to what is known."""
     known, out = list(prior), 0.0

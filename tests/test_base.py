@@ -45,6 +45,15 @@ def test_accuracy_and_informativeness_are_those_of_the_simulation():
     assert told[4] > 0.5  # a perfect adversary tells as much as an oracle
 
 
+def test_doubtful_labels_widen_the_interval_and_gold_narrows_it():
+    labels = contract.crowd(n_items=40)
+    model = BCC().fit(labels)
+    truth = dict(zip(model.items_, model.labels_, strict=True))
+    certain = BCC().fit(labels, gold=truth)
+    assert (model.hit_variance_ > certain.hit_variance_).all()
+    assert_allclose(certain.hit_variance_, 0.0)
+
+
 def test_the_level_must_be_a_probability():
     model = MajorityVote().fit(contract.crowd())
     for level in (0.0, 1.0, 95.0):

@@ -74,6 +74,32 @@ def test_ninety_percent_intervals_of_the_accuracy_hold_it_so_often(prior, crowds
     assert 0.83 < np.mean(inside) < 0.97  # 160 annotators: two standard errors are .05
 
 
+SPARSE = {  # 20 to 30 answers each, and doubtful labels
+    "many classes": {"n_items": 500, "n_annotators": 125, "n_classes": 8},
+    "three answers an item": {
+        "n_items": 1000, "n_annotators": 100, "n_classes": 2, "answers_per_item": 3,
+    },
+    "fewer": {
+        "n_items": 1000, "n_annotators": 100, "n_classes": 3, "answers_per_item": 2.5,
+    },
+    "few who do most": {
+        "n_items": 1000, "n_annotators": 60, "activity": "heavy", "adversaries": 0.05,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_intervals_of_the_accuracy_hold_it_where_answers_are_few(name):
+    inside = []
+    for seed in range(4):
+        drawn = wc.simulate(random_state=seed, **{"activity": "equal", **SPARSE[name]})
+        summary = wc.BCC().fit(drawn.labels).annotator_summary(level=0.9)
+        accuracy = np.einsum("acc->a", drawn.confusion) / len(drawn.classes)
+        within = summary["low"].le(accuracy) & summary["high"].ge(accuracy)
+        inside.append(within[summary["n_labels"] > 0].mean())
+    assert 0.84 < np.mean(inside) < 0.97  # with whole shared priors: .51 to .81
+
+
 @pytest.mark.parametrize("n_items", [100, 300])  # 20 and 60 answers each
 def test_spammers_are_told_from_the_skilled(n_items):
     found, alarms = [], []

@@ -79,6 +79,8 @@ class CrowdModel(BaseEstimator, ABC):
         The concentrations before any answer, given or learned.
     n_labels_ : array (A,)
         How many answers each annotator gave.
+    hit_variance_ : array (A,)
+        Variance of how many of them are right, as the labels are not certain.
     trace_ : DataFrame
         One row a step: the terms of the bound, their total, seconds.
     """
@@ -89,6 +91,14 @@ class CrowdModel(BaseEstimator, ABC):
         self.annotators_ = labels.annotators
         self.items_ = labels.items
         self.n_labels_ = np.bincount(labels.annotator, minlength=len(labels.annotators))
+
+    def _remember_doubt(self, labels: Annotations) -> None:
+        """Keep how uncertain it is which answers were right; after label_proba_."""
+        n_others = len(labels.answers) - labels.n_classes  # such answers are not right
+        proba = np.pad(self.label_proba_, ((0, 0), (0, n_others)))
+        self.hit_variance_ = crowd.hit_variance(
+            labels.annotator, proba[labels.item, labels.label], len(labels.annotators)
+        )
 
     @property
     def labels_(self) -> Array:
@@ -128,8 +138,11 @@ class CrowdModel(BaseEstimator, ABC):
         check_is_fitted(self)
         _check_level(level)
         weights = self.class_prior_
-        hits, misses = dirichlet.hits_and_misses(
-            self.confusion_counts_, self.annotator_prior_, weights
+        hits, misses = dirichlet.doubtful_beta(
+            *dirichlet.hits_and_misses(
+                self.confusion_counts_, self.annotator_prior_, weights
+            ),
+            self.hit_variance_,
         )
         low, high = dirichlet.beta_interval(hits, misses, level)
         seen = self.confusion_counts_ - self.annotator_prior_
@@ -194,6 +207,7 @@ class Aggregator(CrowdModel):
         annotations = as_annotations(labels, gold)
         self._remember_vocabularies(annotations)
         self._fit(annotations)
+        self._remember_doubt(annotations)
         return self
 
     @abstractmethod

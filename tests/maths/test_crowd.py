@@ -62,6 +62,17 @@ def test_soft_counts_hold_every_answer_once(seed, size):
 
 
 @given(seeds, sizes)
+def test_hit_variance_agrees_with_a_loop(seed, size):
+    (_, annotator, _), shape, _, _ = made(seed, size)
+    right = np.random.default_rng(seed).uniform(size=len(annotator))
+    got = crowd.hit_variance(annotator, right, shape[1])
+    want = np.zeros(shape[1])
+    for a, q in zip(annotator, right, strict=True):
+        want[a] += q * (1 - q)
+    assert_allclose(got, want, rtol=1e-12)
+
+
+@given(seeds, sizes)
 def test_evidence_and_soft_counts_are_adjoint(seed, size):
     codes, shape, confusion, proba = made(seed, size)
     answers = crowd.answer_matrix(*codes, shape)

@@ -96,13 +96,43 @@ def test_intervals_hold_their_level_and_the_median(seed, level):
 
 @given(seeds)
 def test_hits_and_misses_are_the_answers_and_the_prior_of_one_row(seed):
-    seen, prior, share = whole_counts(seed), drawn_rows(seed)[:1], weights(seed)
+    seen, prior, share = whole_counts(seed), drawn_rows(seed), weights(seed)
     hits, misses = dirichlet.hits_and_misses(prior + seen, prior, share)
     for a in range(A):
-        right = sum(seen[a, c, c] + share[c] * prior[0, c, c] for c in range(C))
-        total = sum(seen[a, c].sum() + share[c] * prior[0, c].sum() for c in range(C))
+        right = sum(seen[a, c, c] + share[c] * prior[a, c, c] for c in range(C))
+        total = sum(seen[a, c].sum() + share[c] * prior[a, c].sum() for c in range(C))
         assert_allclose(hits[a], right, rtol=1e-9)
         assert_allclose(hits[a] + misses[a], total, rtol=1e-9)
+
+
+@given(seeds, st.sampled_from([0.01, 100.0]))
+def test_a_shared_prior_of_an_accuracy_counts_for_two_answers_at_most(seed, size):
+    prior, share = size * (drawn_rows(seed)[:1] + 0.1), weights(seed)
+    hits, misses = dirichlet.hits_and_misses(prior, prior, share)  # nothing was seen
+    total = sum(share[c] * prior[0, c].sum() for c in range(C))
+    right = sum(share[c] * prior[0, c, c] for c in range(C))
+    assert_allclose(hits + misses, min(total, dirichlet.SHARED_ANSWERS), rtol=1e-9)
+    assert_allclose(hits / (hits + misses), right / total, rtol=1e-9)
+
+
+@given(seeds)
+def test_the_doubtful_beta_has_the_moments_of_the_mixture(seed):
+    right = np.random.default_rng(seed).uniform(size=5)
+    a, b = 0.7, 1.6
+    made = dirichlet.doubtful_beta(
+        np.array([a + right.sum()]),
+        np.array([b + (1 - right).sum()]),
+        np.array([(right * (1 - right)).sum()]),
+    )
+    mean, variance = oracles.accuracy_moments(right, a, b)
+    assert_allclose(stats.beta.mean(*made)[0], mean, rtol=1e-9)
+    assert_allclose(stats.beta.var(*made)[0], variance, rtol=1e-9)
+
+
+def test_the_doubtful_beta_without_doubt_is_the_beta():
+    hits, misses = np.array([1.0, 7.5]), np.array([2.0, 0.1])
+    made = dirichlet.doubtful_beta(hits, misses, np.zeros(2))
+    assert_allclose(made, (hits, misses), rtol=1e-9)
 
 
 @given(seeds)

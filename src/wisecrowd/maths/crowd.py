@@ -54,6 +54,18 @@ def soft_counts(
     return table.reshape(-1, n_answers, proba.shape[1]).transpose(0, 2, 1)
 
 
+def hit_variance(
+    annotator: Int[np.ndarray, " L"],
+    right: Float[np.ndarray, " L"],
+    n_annotators: int,
+) -> Float[np.ndarray, " A"]:
+    """Σ q (1 − q) over an annotator's answers: the variance of how many are right.
+
+    `right` is q(z = y), the probability that each answer is right.
+    """
+    return np.bincount(annotator, right * (1 - right), minlength=n_annotators)
+
+
 def clamped(
     log_joint: Float[np.ndarray, "N C"], gold: Int[np.ndarray, " N"]
 ) -> Float[np.ndarray, "N C"]:

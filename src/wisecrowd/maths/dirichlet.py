@@ -10,6 +10,7 @@ from scipy.special import betainc, betaincinv, digamma, gammaln
 from wisecrowd._types import Array
 
 TINY = 1e-12  # smallest concentration: digamma and gammaln stay finite in float64
+SHARED_ANSWERS = 2.0  # the most answers that a shared prior of an accuracy is worth
 
 
 def mean_log(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:
@@ -65,13 +66,39 @@ def hits_and_misses(
     The answers of all rows, and the prior of one row (their mean by `weights`). The
     sum of the rows' own posteriors would count the prior C times: real annotators are
     good or bad in all rows at once, and the intervals of the worst would miss them.
+
+    A prior that all share counts for `SHARED_ANSWERS` at most: it says where the crowd
+    stands, and not how alike people are. A learned one believes them more alike than
+    they are, as it is learned from labels that the same crowd has smoothed.
     """
     seen = counts - prior
     right = np.diagonal(seen, axis1=1, axis2=2).sum(1)
     prior_right = np.diagonal(prior, axis1=1, axis2=2) @ weights
+    prior_all = prior.sum(-1) @ weights
+    if len(prior) == 1:
+        share = np.minimum(1.0, SHARED_ANSWERS / prior_all)
+        prior_right, prior_all = share * prior_right, share * prior_all
     hits = prior_right + right
-    everything = prior.sum(-1) @ weights + seen.sum((1, 2))
-    return np.maximum(hits, TINY), np.maximum(everything - hits, TINY)
+    misses = prior_all + seen.sum((1, 2)) - hits
+    return np.maximum(hits, TINY), np.maximum(misses, TINY)
+
+
+def doubtful_beta(
+    hits: Float[np.ndarray, " A"],
+    misses: Float[np.ndarray, " A"],
+    hit_variance: Float[np.ndarray, " A"],
+) -> tuple[Float[np.ndarray, " A"], Float[np.ndarray, " A"]]:
+    """Return the Beta of an accuracy when which answers were right is uncertain.
+
+    x ~ Beta(hits + d, misses − d), with a random d of mean 0 and variance v, has the
+    mean m = hits / n, n = hits + misses, and the variance (m(1 − m) + v / n) / (n + 1).
+    The Beta with the same two has the total m(1 − m) / variance − 1.
+    """
+    n = hits + misses
+    share = hits / n
+    variance = (share * (1 - share) + hit_variance / n) / (n + 1)
+    total = np.maximum(share * (1 - share) / variance - 1, TINY)
+    return np.maximum(share * total, TINY), np.maximum((1 - share) * total, TINY)
 
 
 def beta_interval(
