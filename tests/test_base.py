@@ -85,6 +85,25 @@ def test_as_annotations_takes_what_users_have():
     assert target.to_matrix().tolist() == [[0], [1], [1]]
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("answers.csv", r"read_annotations\('answers.csv'\)"),
+        (None, "not a NoneType"),
+        (pd.DataFrame({"task": [], "worker": [], "label": []}), "input is empty"),
+    ],
+)
+def test_as_annotations_says_what_to_bring(given, said):
+    with pytest.raises(InputError, match=said):
+        as_annotations(given)
+
+
+def test_an_annotator_tells_nothing_where_there_is_nothing_to_tell():
+    same = Annotations.from_matrix([[0, 0], [0, 0]], classes=[0, 1])
+    summary = MajorityVote().fit(same).annotator_summary()
+    assert summary["informativeness"].tolist() == [0.0, 0.0]
+
+
 def test_gold_is_used_only_where_it_is_passed():
     labels = contract.crowd().with_gold({"i00": "owl"})
     assert (as_annotations(labels).gold_codes == -1).all()

@@ -43,31 +43,52 @@ def vocabulary_values(values: Any, what: str) -> Array:
             f"{int(missing.sum())} of {len(series)} rows have no {what} "
             f"(the first is row {row}). Drop those rows or fill them in."
         )
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.astype(series.cat.categories.dtype)
     kind = pd.api.types.infer_dtype(series, skipna=False)
+    if kind in ("floating", "mixed-integer-float"):
+        return _whole_numbers(series.to_numpy(dtype=float), what)
     if kind.startswith("mixed"):
-        kinds = sorted({type(v).__name__ for v in series})
-        raise InputError(
-            f"the {what} column mixes types ({', '.join(kinds)}), so 1 and '1' would "
-            f"be two different values. Convert it first, e.g. with .astype(str)."
-        )
-    if kind == "floating":
-        numbers = series.to_numpy(dtype=float)
+        raise InputError(_mixed(series, what))
+    if kind == "integer":
+        return _whole_numbers(series.to_numpy(), what)
+    if kind == "boolean":
+        return series.to_numpy(dtype=bool)
+    return series.to_numpy(dtype=object)
+
+
+def _whole_numbers(numbers: Array, what: str) -> Array:
+    """Return 64-bit integers; refuse what is broken or would be another number."""
+    if numbers.dtype.kind == "f":
         whole = np.isfinite(numbers) & (numbers == np.round(numbers))
         if not whole.all():
             row = int(np.flatnonzero(~whole)[0])
             raise InputError(
-                f"the {what} in row {row} is {numbers[row]!r}: a {what} is a name or a "
-                f"whole number, so this looks like a measurement (continuous values "
-                f"are not classes). Unknown label type: continuous."
+                f"the {what} in row {row} is {float(numbers[row])}: a {what} is a name "
+                f"or a whole number, so this looks like a measurement (continuous "
+                f"values are not classes). Unknown label type: continuous."
             )
-        return numbers.astype(np.int64)
-    if kind == "integer":
-        return series.to_numpy(dtype=np.int64)
-    if kind == "boolean":
-        return series.to_numpy(dtype=bool)
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return series.astype(series.cat.categories.dtype).to_numpy(dtype=object)
-    return series.to_numpy(dtype=object)
+    fits = (numbers >= -(2**63)) & (numbers < 2**63)
+    if not fits.all():
+        row = int(np.flatnonzero(~fits)[0])
+        raise InputError(
+            f"the {what} in row {row}, {listed([numbers[row]])}, is too large for a "
+            f"64-bit number. Turn the column into text, e.g. with .astype(str)."
+        )
+    return numbers.astype(np.int64)
+
+
+def _mixed(series: Any, what: str) -> str:
+    kinds = sorted({type(v).__name__ for v in series})
+    if len(kinds) == 1:
+        return (
+            f"the {what} column holds values of type {kinds[0]}; they must be whole "
+            f"numbers or text. Convert it first, e.g. with .astype(str)."
+        )
+    return (
+        f"the {what} column mixes types ({', '.join(kinds)}), so 1 and '1' would be "
+        f"two different values. Convert it first, e.g. with .astype(str)."
+    )
 
 
 def one_of(value: Any, allowed: Iterable[Any], name: str) -> None:

@@ -1,6 +1,7 @@
 """What every method promises: one posterior of labels, one of every annotator."""
 
 from abc import ABC, abstractmethod
+from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
@@ -48,7 +49,17 @@ def _make_annotations(labels: Any) -> Annotations:
         return Annotations.from_frame(labels)
     if isinstance(labels, dict):
         return Annotations.from_dict(labels)
+    if isinstance(labels, str | PathLike):
+        raise InputError(
+            f"{str(labels)!r} is text, not answers. If it is a file, read it first: "
+            f"wisecrowd.read_annotations({str(labels)!r})."
+        )
     table = np.asarray(labels)
+    if not table.ndim:
+        raise InputError(
+            f"answers are Annotations, a long DataFrame, an items-by-annotators "
+            f"matrix or {{item: {{annotator: label}}}}, not a {type(labels).__name__}."
+        )
     if table.ndim == 1 and len(table):
         return Annotations.from_target(table)
     return Annotations.from_matrix(table)
@@ -153,6 +164,7 @@ class CrowdModel(BaseEstimator, ABC):
         odds = dirichlet.log_odds_of_one_row(seen, skilled)
         spammer = expit(odds + logit(SPAMMER_PRIOR))
         information = dirichlet.mutual_information(self.confusion_, weights)
+        uncertainty = float(crowd.entropy(weights)) or 1.0  # 0: nothing to remove
         below_chance = dirichlet.beta_below(hits, misses, 1 / n_classes)
         return pd.DataFrame(
             {
@@ -161,7 +173,7 @@ class CrowdModel(BaseEstimator, ABC):
                 "accuracy": hits / (hits + misses),
                 "low": low,
                 "high": high,
-                "informativeness": information / crowd.entropy(weights),
+                "informativeness": information / uncertainty,
                 "spammer": spammer,
                 "adversarial": (1 - spammer) * below_chance,
             }

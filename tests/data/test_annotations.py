@@ -482,6 +482,10 @@ def test_columns_are_found_by_their_usual_names(columns, given, found):
             "from item to class, not a list",
         ),
         (
+            lambda: Annotations.from_triples([1], [1], [0], gold={1: "0"}),
+            r"gold classes \('0'\) and the labels \(0\) differ in type",
+        ),
+        (
             lambda: Annotations.from_triples([1], [1], ["a"], answers=[1]),
             "differ in type",
         ),

@@ -3,6 +3,7 @@ import warnings
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from wisecrowd._checks import InputError
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.trace import Trace
 
@@ -30,3 +31,8 @@ def test_climb_warns_with_the_last_gain_when_it_did_not_arrive():
     trace = Trace("test", total=2, show=False)
     with pytest.warns(ConvergenceWarning, match="after 2 iterations.*gained 4 nats"):
         climb(halved, 16.0, trace=trace, max_iter=2, tol=1e-3)
+
+
+def test_climb_needs_an_iteration():
+    with pytest.raises(InputError, match="max_iter=0 must be at least 1"):
+        climb(halved, 1.0, trace=Trace("x", 0, show=False), max_iter=0, tol=None)

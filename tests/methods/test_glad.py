@@ -181,3 +181,8 @@ def test_new_items_have_average_easiness_and_new_annotators_average_ability():
 def test_an_unknown_class_prior_is_refused():
     with pytest.raises(InputError, match="class_prior='flat'"):
         GLAD().set_params(class_prior="flat").fit(contract.crowd())
+
+
+def test_a_spread_of_zero_is_refused(small_crowd):
+    with pytest.raises(InputError, match=r"ability_spread=0.0 .* above 0"):
+        GLAD(ability_spread=0.0).fit(small_crowd)

@@ -589,7 +589,7 @@ def _answer_names(
     """Return the answers, classes first, and the number of classes."""
     extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
     if classes is None:
-        known = seen if gold is None else _union(seen, np.unique(gold), "class")
+        known = seen if gold is None else _with_gold_classes(seen, gold)
         names = known[~np.isin(known, extra)]
     else:
         names = _unique(vocabulary_values(classes, "class"), "class")
@@ -601,6 +601,16 @@ def _answer_names(
             f"answers= and the classes differ in type.{_type_hint(extra, names)}"
         )
     return np.concatenate([names, pd.unique(extra)]), len(names)
+
+
+def _with_gold_classes(seen: Array, gold: pd.Series) -> Array:
+    classes = np.unique(gold)
+    if classes.dtype.kind != seen.dtype.kind:
+        raise InputError(
+            f"the gold classes ({listed(classes, 3)}) and the labels "
+            f"({listed(seen, 3)}) differ in type.{_type_hint(classes, seen)}"
+        )
+    return _union(seen, classes, "class")
 
 
 def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> None:

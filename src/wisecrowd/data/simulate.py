@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import expit
 
-from wisecrowd._checks import InputError, one_of, vocabulary_values
+from wisecrowd._checks import InputError, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Confusion, Ids
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.data.sampling import (
@@ -209,10 +209,13 @@ def draw_truth(
     >>> draw_truth(4, 2, class_weights=[0, 1]).tolist()
     [1, 1, 1, 1]
     """
-    weights = np.ones(n_classes) if class_weights is None else np.asarray(class_weights)
+    given = np.ones(n_classes) if class_weights is None else class_weights
+    weights = np.asarray(given, dtype=float)
     if weights.shape != (n_classes,):
         raise InputError(f"class_weights needs {n_classes} entries: {weights.shape}.")
-    share = weights / weights.sum()
+    if n_items < 1:
+        raise InputError(f"a crowd needs at least one item, not {n_items}.")
+    share = _shares(weights, "class_weights")
     return np.random.default_rng(random_state).choice(n_classes, n_items, p=share)
 
 
@@ -297,8 +300,10 @@ def draw_kinds(
     >>> sorted(draw_kinds(5, spammers=0.4, adversaries=0.2).tolist())
     ['adversary', 'skilled', 'skilled', 'spammer', 'spammer']
     """
+    if n_annotators < 1:
+        raise InputError(f"a crowd needs at least one annotator, not {n_annotators}.")
     shares = {"spammer": spammers, "adversary": adversaries, "specialist": specialists}
-    if min(shares.values()) < 0 or sum(shares.values()) > 1 + 1e-9:
+    if not (min(shares.values()) >= 0 and sum(shares.values()) <= 1 + 1e-9):
         raise InputError(
             f"the shares of spammers, adversaries and specialists must be at least 0 "
             f"and at most 1 together: {spammers}, {adversaries}, {specialists}."
@@ -465,6 +470,8 @@ def draw_answers(
     n_annotators, n_items = len(confusion), len(truth)
     if n_annotations is None:
         mean = n_annotators if answers_per_item is None else answers_per_item
+        if not 0 < mean < np.inf:
+            raise InputError(f"answers_per_item={mean} must be a number above 0.")
         n_annotations = round(mean * n_items)
     n_of_item = _answers_of_items(n_annotations, n_items, for_pairs)
     weights = _activity(activity, n_annotators, for_activity)
@@ -511,12 +518,12 @@ def _activity(
         weights = np.exp(spread * rng.standard_normal(n_annotators))
     else:
         weights = np.asarray(activity, dtype=float)
-    if weights.shape != (n_annotators,) or not (weights >= 0).all():
+    if weights.shape != (n_annotators,):
         raise InputError(
-            f"activity is 'equal', 'heavy' or {n_annotators} numbers that are not "
-            f"negative, one an annotator; its shape is {weights.shape}."
+            f"activity is 'equal', 'heavy' or {n_annotators} numbers, one an "
+            f"annotator; its shape is {weights.shape}."
         )
-    return weights / weights.sum()
+    return _shares(weights, "activity")
 
 
 def _answer_names(classes: Ids | None, n_classes: int, n_answers: int) -> Array:
@@ -605,6 +612,16 @@ def _generators(random_state: Seed, n: int) -> list[np.random.Generator]:
 def _check_share(value: Number, name: str) -> None:
     if not 0 < value < 1:
         raise InputError(f"{name}={value} must be between 0 and 1.")
+
+
+def _shares(weights: Float[Array, " S"], name: str) -> Float[Array, " S"]:
+    """Return the weights over their sum."""
+    if not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
+        raise InputError(
+            f"{name} must be finite, not negative, and not all zero: "
+            f"{listed(weights, 6)}."
+        )
+    return weights / weights.sum()
 
 
 def _check_n_classes(n_classes: int) -> None:

@@ -117,7 +117,8 @@ def read_annotations(  # noqa: PLR0913  (one option a difference between platfor
     {'no label': 1}
     """
     form = None if format is None else format.lower().replace("-", "_")
-    one_of(form, (None, *FORMATS), "format")
+    if form is not None:
+        one_of(form, FORMATS, "format")
     given = {
         "task": task, "workflow": workflow, "version": version,
         "item": item, "annotator": annotator, "label": label,

@@ -7,6 +7,7 @@ from typing import TypeVar
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from wisecrowd._checks import InputError
 from wisecrowd.fit.trace import Trace
 
 State = TypeVar("State")
@@ -36,6 +37,8 @@ def climb(
     tol : float or None
         The least gain, in nats; None runs all `max_iter` updates.
     """
+    if max_iter < 1:
+        raise InputError(f"max_iter={max_iter} must be at least 1.")
     last = float("-inf")
     # The vectors of an update are short: threads of BLAS would only wait for one
     # another (GLAD took three times as long, more on a busy machine).

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 from sklearn.utils.validation import check_is_fitted
 
-from wisecrowd._checks import one_of
+from wisecrowd._checks import InputError, one_of
 from wisecrowd._types import Array
 from wisecrowd.base import Aggregator, answer_matrix
 from wisecrowd.data.annotations import Annotations
@@ -235,6 +235,11 @@ class GLAD(Aggregator):
         answers = class_answers(labels)
         shape = len(labels.items), labels.n_classes
         spread = Spread(float(self.ability_spread), float(self.easiness_spread))
+        if not min(spread) > 0:
+            raise InputError(
+                f"ability_spread={self.ability_spread} and easiness_spread="
+                f"{self.easiness_spread} are standard deviations: above 0."
+            )
 
         def update(state: State) -> tuple[State, dict[str, float]]:
             right = state.proba[answers.item, answers.label]
