@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from wisecrowd._checks import InputError
+from wisecrowd.data import tables
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.data.tables import read_annotations, write_annotations
 
@@ -484,3 +485,37 @@ def test_labelme_is_read_as_a_matrix(shared_data):
     labels = read_annotations(shared_data / "labelme" / "answers.txt")
     assert (len(labels.items), len(labels.annotators), len(labels)) == (1000, 59, 2547)
     assert labels.classes.tolist() == list(range(8))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("a", "x", 1), ("b", "y", 0)],
+        [("a", "x", "2020-01-01"), ("b", "y", "2020-01-02")],
+        [("a", "x", 1), ("b", "y", 2.0), ("c", "y", None)],
+        [("a", "x", "u"), ("b", "y", ""), ("é", "y", "w")],
+        [(1, True, "u"), (2, False, "v")],
+        [("a", "x", 1), ("b", "y", "1")],
+        [("a", "x", 1), ("b", "y", [1])],
+        [("a", "x", 1), ("b", "y", 2**64)],
+        [(None, "x", 1), ("b", "y", 0)],
+        [("a", "x", 1.0), ("b", "y", float("nan")), ("c", "y", 2.0)],
+        [("a", "x", 1), ("", "y", 2)],
+    ],
+)
+def test_json_lines_by_arrow_are_those_read_line_by_line(rows, tmp_path, monkeypatch):
+    path = tmp_path / "rows.jsonl"
+    names = ("item", "annotator", "label")
+    lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+    def read():
+        try:
+            made = read_annotations(path)
+        except InputError as error:
+            return str(error)
+        return made.to_frame().to_numpy().tolist(), made.items.tolist(), made.report
+
+    by_arrow = read()
+    monkeypatch.setattr(tables, "json_columns", lambda *_: None)
+    assert read() == by_arrow

@@ -183,6 +183,6 @@ def test_an_unknown_class_prior_is_refused():
         GLAD().set_params(class_prior="flat").fit(contract.crowd())
 
 
-def test_a_spread_of_zero_is_refused(small_crowd):
+def test_a_spread_of_zero_is_refused():
     with pytest.raises(InputError, match=r"ability_spread=0.0 .* above 0"):
-        GLAD(ability_spread=0.0).fit(small_crowd)
+        GLAD(ability_spread=0.0).fit(contract.crowd())

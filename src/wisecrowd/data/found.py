@@ -195,9 +195,9 @@ def coded(column: Any) -> Coded:
         chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         for chunk in column.chunks
     ]
-    absent = np.append(pd.isna(names) | (names == ""), True)
-    codes = np.concatenate(parts).astype(np.int32, copy=False)
-    return Coded(np.where(absent[codes], np.int32(-1), codes), names)
+    present = ~(pd.isna(names) | (names == ""))
+    rank = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
+    return Coded(rank.astype(np.int32)[np.concatenate(parts)], names[present])
 
 
 def retyped(names: Any) -> Array:
@@ -332,8 +332,13 @@ def _numbers_as_such(names: Array, column: Coded, what: str) -> Array:
     if not len(names) or _family(names[0]) != "a number":
         return names
     numbers = np.array(names.tolist())
-    if numbers.dtype.kind != "f":
+    if numbers.dtype.kind == "i":
         return numbers
+    if numbers.dtype.kind != "f":
+        raise InputError(
+            f"the {what} {max(names.tolist())} is too large for a 64-bit number. "
+            f"Write the {what}s as text."
+        )
     broken = numbers != np.round(numbers)
     if broken.any():
         row = int(np.append(broken, False)[column.codes].argmax())

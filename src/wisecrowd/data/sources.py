@@ -6,7 +6,7 @@ import io
 import json
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
+import pyarrow.json as pajson
 
 from wisecrowd._checks import InputError, listed
 
@@ -164,6 +165,28 @@ def json_records(source: Source) -> Iterator[tuple[int, Any]]:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield number, parsed(line, f"line {number:,}")
+
+
+def json_columns(source: Source, first: Mapping[str, Any]) -> Any:
+    """Return an Arrow table of JSON lines, or None where Arrow cannot make one.
+
+    `first` holds the columns and their values in the first line, which say the types:
+    left to itself Arrow makes times of text that looks like them. A line of another
+    type, and one that is broken, is for `json_records` to find and to name.
+    """
+    kinds = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), float: pa.float64()}
+    if not {type(value) for value in first.values()} <= kinds.keys():
+        return None
+    schema = pa.schema([(name, kinds[type(v)]) for name, v in first.items()])
+    options = pajson.ParseOptions(
+        explicit_schema=schema, unexpected_field_behavior="ignore"
+    )
+    reading = pajson.ReadOptions(block_size=BLOCK_BYTES)
+    try:
+        with _open_bytes(source.path) as stream:
+            return pajson.read_json(stream, reading, options)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
 
 
 def json_content(source: Source) -> Any:

@@ -28,6 +28,7 @@ from wisecrowd.data.sources import (
     NUMBER,
     Source,
     errors_that_name,
+    json_columns,
     json_content,
     json_records,
     recognised,
@@ -475,8 +476,7 @@ def _long_parquet(path: Path, schema: Any, given: Options) -> Found:
 
 def _from_json(source: Source, form: str | None, given: Options) -> Found:
     if source.kind == "jsonl" and form in (None, "long"):
-        options = _options("long", given)
-        return _records(json_records(source), options, "long JSON lines", "line")
+        return _json_lines(source, _options("long", given))
     content = json_content(source)
     form = form or _json_form(content)
     options = _options(form, given)
@@ -487,6 +487,18 @@ def _from_json(source: Source, form: str | None, given: Options) -> Found:
     if form != "long":
         raise InputError(f"format={form!r} is a table, and this file is JSON.")
     return _records(_numbered(content), options, "long JSON", "record")
+
+
+def _json_lines(source: Source, given: Options) -> Found:
+    """Read JSON lines with Arrow; where it finds more than one type, line by line."""
+    _, first = next(json_records(source))
+    if isinstance(first, dict):
+        names = _record_names(first, given)
+        table = json_columns(source, {name: first.get(name) for name in names.values()})
+        if table is not None:
+            columns = {role: coded(table[name]) for role, name in names.items()}
+            return _found_records(columns, names, "long JSON lines")
+    return _records(json_records(source), given, "long JSON lines", "line")
 
 
 def _json_form(content: Any) -> str:
@@ -560,12 +572,18 @@ def _records(
     if not names:
         raise InputError("the file is empty: it holds no record.")
     columns = {role: coders[role].coded() for role in names}
+    return _found_records(columns, names, form)
+
+
+def _found_records(
+    columns: Mapping[str, Coded], names: Mapping[str, str], form: str
+) -> Found:
     found = Found(
         form,
         columns["item"],
         columns["annotator"],
         columns["label"],
-        n_rows=len(coders["item"]),
+        n_rows=len(columns["item"].codes),
         notes=[f"item, annotator and label are {listed(names[r] for r in ROLES)}."],
         typed=frozenset(ROLES),
     )
