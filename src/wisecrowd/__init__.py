@@ -24,7 +24,7 @@ _WHERE = {
     "read_features": "wisecrowd.data.features",
     "save": "wisecrowd.persist",
     "simulate": "wisecrowd.data.simulate",
-    "write_annotations": "wisecrowd.data.tables",
+    "write_annotations": "wisecrowd.data.writing",
 }
 
 _METHOD_NAMES = {

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from wisecrowd._checks import InputError
 from wisecrowd.data import datasets
-from wisecrowd.data.simulate import paper_annotators
+from wisecrowd.data.skills import paper_annotators
 
 SIZES = {  # items, annotators, classes, annotations: label-only/SOURCE.md
     "bluebird": (108, 39, 2, 4212),

@@ -11,15 +11,12 @@ import oracles
 from wisecrowd._checks import InputError
 from wisecrowd.data import sampling
 from wisecrowd.data.simulate import (
-    KINDS,
     draw_answers,
-    draw_confusion,
     draw_features,
-    draw_kinds,
     draw_truth,
-    paper_annotators,
     simulate,
 )
+from wisecrowd.data.skills import KINDS, draw_confusion, draw_kinds, paper_annotators
 
 SEEDS = st.integers(0, 2**32 - 1)
 

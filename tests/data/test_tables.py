@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from wisecrowd._checks import InputError
 from wisecrowd.data import tables
 from wisecrowd.data.annotations import Annotations
-from wisecrowd.data.tables import read_annotations, write_annotations
+from wisecrowd.data.tables import read_annotations
+from wisecrowd.data.writing import write_annotations
 
 LONG = "task,worker,label\nx,ann,cat\nx,bob,dog\ny,ann,cat\n"
 ROWS = [("x", "ann", "cat"), ("x", "bob", "dog"), ("y", "ann", "cat")]

@@ -65,7 +65,7 @@ def _write(crowd: Any, out: Path) -> list[Path]:
     """Write the answers, the truth and any features; return the files."""
     import pandas as pd
 
-    from wisecrowd.data.tables import write_annotations
+    from wisecrowd.data.writing import write_annotations
 
     written = [write_annotations(crowd.labels, out)]
     gold = {"item": crowd.labels.items, "gold": crowd.classes[crowd.truth]}

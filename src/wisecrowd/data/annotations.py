@@ -8,10 +8,20 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from jaxtyping import Int
-from scipy import sparse
 
 from wisecrowd._checks import InputError, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Gold, Ids
+from wisecrowd.data.vocabulary import (
+    answer_names,
+    encoded,
+    gold_codes_of,
+    gold_series,
+    in_order,
+    positions,
+    type_hint,
+    union,
+    unique,
+)
 
 ALIASES = {
     "item": ("item", "task", "subject", "item_id", "task_id", "subject_id", "question"),
@@ -141,23 +151,23 @@ class Annotations:
             raise InputError(f"the three columns differ in length: {lengths}.")
         if not lengths["item"]:
             raise InputError("there are no annotations: the input is empty.")
-        item_code, item_names = _encode(item, items, "item")
-        annotator_code, annotator_names = _encode(annotator, annotators, "annotator")
-        label_code, seen = _encode(label, None, "label")
-        gold_of = _gold_series(gold)
-        answer_names, n_classes = _answer_names(seen, classes, answers, gold_of)
-        recode = pd.Index(answer_names).get_indexer(pd.Index(seen))
-        _check_labels_known(recode[label_code], columns, answer_names)
-        order = _order(item_code, len(item_names))
+        item_code, item_names = encoded(item, items, "item")
+        annotator_code, annotator_names = encoded(annotator, annotators, "annotator")
+        label_code, seen = encoded(label, None, "label")
+        gold_of = gold_series(gold)
+        names, n_classes = answer_names(seen, classes, answers, gold_of)
+        recode = pd.Index(names).get_indexer(pd.Index(seen))
+        _check_labels_known(recode[label_code], columns, names)
+        order = in_order(item_code, len(item_names))
         made = cls(
             items=item_names,
             annotators=annotator_names,
-            answers=answer_names,
+            answers=names,
             n_classes=n_classes,
             item=item_code[order],
             annotator=annotator_code[order],
             label=recode[label_code].astype(np.int32)[order],
-            gold_codes=_gold_codes(gold_of, item_names, answer_names[:n_classes]),
+            gold_codes=gold_codes_of(gold_of, item_names, names[:n_classes]),
         )
         return made.without_repeats(drop_repeats) if drop_repeats else made
 
@@ -374,8 +384,8 @@ class Annotations:
         Items that nobody annotated stay in; an annotation of an item that is not
         there is an error.
         """
-        names = _unique(vocabulary_values(items, "item"), "item")
-        where = _find(self.items, names, "item")
+        names = unique(vocabulary_values(items, "item"), "item")
+        where = positions(self.items, names)
         used = np.bincount(self.item, minlength=len(self.items)) > 0
         used |= self.gold_codes >= 0
         lost = np.flatnonzero((where < 0) & used)
@@ -384,7 +394,7 @@ class Annotations:
                 f"{len(lost)} of {int(used.sum())} annotated items have no features: "
                 f"{listed(self.items[lost], 5)}. Add their rows, or leave their "
                 f"annotations out with labels.subset(items=...)."
-                f"{_type_hint(self.items, names)}"
+                f"{type_hint(self.items, names)}"
             )
         gold = np.full(len(names), -1, dtype=np.int32)
         gold[where[where >= 0]] = self.gold_codes[where >= 0]
@@ -392,7 +402,7 @@ class Annotations:
 
     def with_gold(self, gold: Gold) -> "Annotations":
         """Return the same annotations with these classes known (and no others)."""
-        codes = _gold_codes(_gold_series(gold), self.items, self.classes)
+        codes = gold_codes_of(gold_series(gold), self.items, self.classes)
         return replace(self, gold_codes=codes)
 
     def recoded(self, *, classes: Ids, answers: Ids) -> "Annotations":
@@ -423,12 +433,12 @@ class Annotations:
                 f"{listed(several.index[several > 1])}. Correct one of them."
             )
         rows = pd.concat([self.to_frame(), other.to_frame()], ignore_index=True)
-        classes = _union(self.classes, other.classes, "class")
-        others = _union(self.answers, other.answers, "answer")
+        classes = union(self.classes, other.classes, "class")
+        others = union(self.answers, other.answers, "answer")
         return type(self).from_triples(
             *(rows[name] for name in ("item", "annotator", "label")),
-            items=_union(self.items, other.items, "item"),
-            annotators=_union(self.annotators, other.annotators, "annotator"),
+            items=union(self.items, other.items, "item"),
+            annotators=union(self.annotators, other.annotators, "annotator"),
             classes=classes,
             answers=others,
             gold=gold[~gold.index.duplicated()],
@@ -449,26 +459,26 @@ class Annotations:
         return pd.Series(pair).duplicated(keep=keep).to_numpy()
 
     def _select(self, code: str, names: str, chosen: Ids) -> "Annotations":
-        wanted = _unique(vocabulary_values(chosen, code), code)
+        wanted = unique(vocabulary_values(chosen, code), code)
         old = getattr(self, names)
-        unknown = _find(wanted, old, code) < 0
+        unknown = positions(wanted, old) < 0
         if unknown.any():
             raise InputError(
                 f"{int(unknown.sum())} of the chosen {names} are not among the "
                 f"{len(old)} known: {listed(wanted[unknown], 5)}."
-                f"{_type_hint(wanted, old)}"
+                f"{type_hint(wanted, old)}"
             )
-        where = _find(old, wanted, code)
+        where = positions(old, wanted)
         part = self._rows(where[getattr(self, code)] >= 0)
         changes: dict[str, Any] = {names: wanted}
         if code == "item":
-            changes["gold_codes"] = self.gold_codes[_find(wanted, old, code)]
+            changes["gold_codes"] = self.gold_codes[positions(wanted, old)]
         return replace(part, **changes)._recoded(code, where)
 
     def _recoded(self, code: str, where: Array) -> "Annotations":
         new = where[getattr(self, code)].astype(np.int32)
         made = replace(self, **{code: new})
-        return made._rows(_order(new, len(made.items))) if code == "item" else made
+        return made._rows(in_order(new, len(made.items))) if code == "item" else made
 
 
 def column_names(columns: Any, **given: str | None) -> list[str]:
@@ -500,119 +510,6 @@ def _counted(n: int, word: str) -> str:
     return f"{n:,} {word if n == 1 else plural}"
 
 
-def _order(codes: Array, n_names: int) -> Array:
-    """Return the rows in the order of their codes; equal codes stay in turn.
-
-    A sparse matrix is built by counting: six times faster than a stable argsort.
-    """
-    rows = np.arange(len(codes), dtype=np.int32)
-    ones = np.ones(len(codes), dtype=bool)
-    shape = (n_names, len(codes))
-    return sparse.coo_array((ones, (codes, rows)), shape).tocsr().indices
-
-
-def _unique(names: Array, what: str) -> Array:
-    twice = pd.Series(names).duplicated()
-    if twice.any():
-        raise InputError(
-            f"{int(twice.sum())} {what} ids occur more than once: "
-            f"{listed(pd.unique(names[twice.to_numpy()]), 5)}. Each must be unique."
-        )
-    return names
-
-
-def _encode(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
-    """Codes of the values and the sorted (or the given) vocabulary."""
-    if not isinstance(values, pd.Series):
-        values = pd.Series(values)
-    raw, found = _factorised(values)
-    if (raw < 0).any():
-        vocabulary_values(values, what)  # says which row is missing
-    seen = vocabulary_values(found, what)
-    if vocabulary is None:
-        order = np.argsort(seen, kind="stable")
-        rank = np.empty(len(seen), dtype=np.int32)
-        rank[order] = np.arange(len(seen), dtype=np.int32)
-        return rank[raw], seen[order]
-    names = _unique(vocabulary_values(vocabulary, what), what)
-    where = _find(seen, names, what)
-    if (where < 0).any():
-        raise InputError(
-            f"{int((where < 0).sum())} {what} ids are not in {what}s=: "
-            f"{listed(seen[where < 0], 5)}.{_type_hint(seen, names)}"
-        )
-    return where[raw].astype(np.int32), names
-
-
-def _factorised(values: pd.Series) -> tuple[Array, Any]:
-    """Return codes, -1 for a missing value, and the distinct values."""
-    if not isinstance(values.dtype, pd.CategoricalDtype):
-        return pd.factorize(values, use_na_sentinel=True)
-    # the codes are there: three times faster than to look at every value again
-    codes = values.cat.codes.to_numpy()
-    used = np.bincount(codes + 1, minlength=len(values.cat.categories) + 1)[1:] > 0
-    rank = np.append(np.cumsum(used) - 1, -1)
-    return rank[codes], np.asarray(values.cat.categories)[used]
-
-
-def _find(values: Array, vocabulary: Array, what: str) -> Array:
-    """Return the positions of values in a vocabulary, -1 where they are not in it."""
-    if values.dtype.kind != vocabulary.dtype.kind:
-        return np.full(len(values), -1)
-    return pd.Index(vocabulary).get_indexer(pd.Index(values))
-
-
-def _type_hint(left: Array, right: Array) -> str:
-    if left.dtype.kind == right.dtype.kind:
-        return ""
-    kinds = {"i": "numbers", "O": "text", "b": "true/false"}
-    here, there = (kinds.get(a.dtype.kind, "other") for a in (left, right))
-    return f" (They are {here} on one side and {there} on the other: convert one.)"
-
-
-def _union(left: Array, right: Array, what: str) -> Array:
-    if len(left) and len(right) and left.dtype.kind != right.dtype.kind:
-        raise InputError(
-            f"the two sets cannot be merged: the {what} ids differ in type."
-            f"{_type_hint(left, right)}"
-        )
-    if left is right or (len(left) == len(right) and (left == right).all()):
-        return left
-    both = pd.unique(np.concatenate([left, right]))
-    in_order = all((np.sort(names) == names).all() for names in (left, right))
-    return np.sort(both) if in_order else both  # else it is somebody's own order
-
-
-def _answer_names(
-    seen: Array, classes: Ids | None, answers: Ids | None, gold: pd.Series | None
-) -> tuple[Array, int]:
-    """Return the answers, classes first, and the number of classes."""
-    extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
-    if classes is None:
-        known = seen if gold is None else _with_gold_classes(seen, gold)
-        names = known[~np.isin(known, extra)]
-    else:
-        names = _unique(vocabulary_values(classes, "class"), "class")
-    extra = extra[~np.isin(extra, names)]
-    if not len(extra):
-        return names, len(names)
-    if extra.dtype.kind != names.dtype.kind:
-        raise InputError(
-            f"answers= and the classes differ in type.{_type_hint(extra, names)}"
-        )
-    return np.concatenate([names, pd.unique(extra)]), len(names)
-
-
-def _with_gold_classes(seen: Array, gold: pd.Series) -> Array:
-    classes = np.unique(gold)
-    if classes.dtype.kind != seen.dtype.kind:
-        raise InputError(
-            f"the gold classes ({listed(classes, 3)}) and the labels "
-            f"({listed(seen, 3)}) differ in type.{_type_hint(classes, seen)}"
-        )
-    return _union(seen, classes, "class")
-
-
 def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
     bad = np.flatnonzero(codes < 0)
     if not len(bad):
@@ -626,42 +523,5 @@ def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> 
         f"{len(names)} known answers ({listed(names)}); {len(bad)} annotations have "
         f"such labels. Add it to classes=, to answers= if it is not a class, or drop "
         f"the rows."
-        f"{_type_hint(vocabulary_values([who['label']], 'label'), names)}"
+        f"{type_hint(vocabulary_values([who['label']], 'label'), names)}"
     )
-
-
-def _gold_series(gold: Gold | None) -> pd.Series | None:
-    if gold is None:
-        return None
-    if not isinstance(gold, (pd.Series, Mapping)):
-        raise InputError(
-            f"gold is a dict or a Series from item to class, not a "
-            f"{type(gold).__name__}: say which items the classes belong to."
-        )
-    series = gold if isinstance(gold, pd.Series) else pd.Series(dict(gold))
-    series = series.dropna()
-    if not len(series):
-        return None
-    index = _unique(vocabulary_values(series.index, "gold item"), "gold item")
-    return pd.Series(vocabulary_values(series.to_numpy(), "gold class"), index=index)
-
-
-def _gold_codes(gold: pd.Series | None, items: Array, classes: Array) -> Array:
-    codes = np.full(len(items), -1, dtype=np.int32)
-    if gold is None:
-        return codes
-    index, values = vocabulary_values(gold.index, "gold item"), gold.to_numpy()
-    where, what = _find(index, items, "item"), _find(values, classes, "class")
-    if (where < 0).any():
-        raise InputError(
-            f"{int((where < 0).sum())} gold items are not among the {len(items)} "
-            f"items: {listed(index[where < 0], 5)}.{_type_hint(index, items)}"
-        )
-    if (what < 0).any():
-        raise InputError(
-            f"gold class {listed(values[what < 0][:1])} of item "
-            f"{listed(index[what < 0][:1])} is not one of the classes "
-            f"{listed(classes, 20)}.{_type_hint(values, classes)}"
-        )
-    codes[where] = what
-    return codes

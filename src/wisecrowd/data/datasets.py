@@ -20,7 +20,8 @@ from jaxtyping import Float
 from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Array, Confusion
 from wisecrowd.data.annotations import Annotations
-from wisecrowd.data.simulate import Seed, draw_answers, paper_annotators
+from wisecrowd.data.simulate import draw_answers
+from wisecrowd.data.skills import Seed, paper_annotators
 
 LABEL_ONLY = (
     "bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt", "anesthesia",

@@ -19,6 +19,7 @@ WHOLE = r"^(0|-?[1-9][0-9]{0,17})(\.0+)?$"  # no leading zero: "007" is a name
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 GOLD_NAMES = ("gold", "gold_label", "truth", "true_label", "ground_truth", "golden")
 """The names by which a column, or a field, of known classes is recognised."""
+METADATA = b"wisecrowd"  # where our Parquet files keep the list of classes
 
 
 class Coded(NamedTuple):

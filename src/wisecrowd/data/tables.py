@@ -1,4 +1,4 @@
-"""Annotations from files and to files; the format is found from the content."""
+"""Annotations from files; the format is found from the content."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, one_of
@@ -16,12 +15,12 @@ from wisecrowd._types import Array, Ids
 from wisecrowd.data.annotations import ALIASES, Annotations, Repeats, column_names
 from wisecrowd.data.found import (
     GOLD_NAMES,
+    METADATA,
     Coded,
     Coder,
     Found,
     annotations_of,
     coded,
-    retyped,
 )
 from wisecrowd.data.platforms import label_studio, mturk, peerannot, toloka, zooniverse
 from wisecrowd.data.sources import (
@@ -41,7 +40,6 @@ FORMATS = (
 )  # fmt: skip
 ROLES = tuple(ALIASES)
 ITEM_NAMES = {*ALIASES["item"], "", "id", "index", "name", "image", "file", "filename"}
-METADATA = b"wisecrowd"
 TABLE_PLATFORMS: dict[str, Any] = {
     "zooniverse": zooniverse,
     "mturk": mturk,
@@ -129,50 +127,6 @@ def read_annotations(  # noqa: PLR0913  (one option a difference between platfor
         return annotations_of(
             found, path, classes=classes, answers=answers, drop_repeats=drop_repeats
         )
-
-
-def write_annotations(labels: Annotations, path: str | PathLike[str]) -> Path:
-    """Write annotations to a file; its ending says how.
-
-    Parameters
-    ----------
-    labels : Annotations
-        What to write.
-    path : path
-        Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``. The first
-        four are long tables with the columns item, annotator, label and, if a gold
-        class is known, gold. JSON is ``{item: {annotator: label}}``, with a list for
-        repeated answers; a list of records where that form would lose something
-        (gold classes, text ids that look like numbers).
-
-    Returns
-    -------
-    Path
-        The file that was written.
-
-    Notes
-    -----
-    :func:`read_annotations` gives the same annotations back. Parquet keeps all types
-    and the list of classes; a CSV has no types: a column of whole numbers comes back as
-    numbers, unless one of them has a leading zero. Items without an answer are kept;
-    annotators without one are not.
-    """
-    path = Path(path).expanduser()
-    with errors_that_name(path):
-        ending = path.suffix.lower().lstrip(".")
-        if ending not in WRITERS:
-            raise InputError(
-                f"the ending {path.suffix!r} says no format; use one of "
-                f"{listed('.' + known for known in WRITERS)}."
-            )
-        if path.is_dir():
-            raise InputError("this is a directory, not a file.")
-        if not path.parent.is_dir():
-            raise InputError(
-                f"there is no directory {str(path.parent)!r}; make it first."
-            )
-        WRITERS[ending](labels, path)
-    return path
 
 
 # -- which format ---------------------------------------------------------------
@@ -597,123 +551,3 @@ def _record_names(record: dict[str, Any], given: Options) -> dict[str, str]:
     names = dict(zip(ROLES, found, strict=True))
     gold = _gold_column(set(record) - set(found))
     return {**names, "gold": gold} if gold else names
-
-
-# -- writing --------------------------------------------------------------------
-
-
-def _long_columns(labels: Annotations) -> Any:
-    """Return an Arrow table; a bare item has a row of its own."""
-    bare = np.flatnonzero(np.bincount(labels.item, minlength=len(labels.items)) == 0)
-    nobody = np.full(len(bare), -1, dtype=np.int32)
-    item = np.concatenate([labels.item, bare]).astype(np.int32)
-    columns = {
-        "item": _dictionary(item, labels.items),
-        "annotator": _dictionary(
-            np.concatenate([labels.annotator, nobody]), labels.annotators
-        ),
-        "label": _dictionary(np.concatenate([labels.label, nobody]), labels.answers),
-    }
-    if (labels.gold_codes >= 0).any():
-        columns["gold"] = _dictionary(labels.gold_codes[item], labels.classes)
-    return pa.table(columns)
-
-
-def _dictionary(codes: Array, names: Array) -> Any:
-    indices = pa.array(codes, mask=codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
-
-
-def _plain(columns: Any) -> Any:
-    """Return the same table without dictionaries."""
-    return pa.table(
-        {
-            name: column.cast(column.type.value_type)
-            for name, column in zip(columns.column_names, columns.columns, strict=True)
-        }
-    )
-
-
-def _write_text(labels: Annotations, path: Path, delimiter: str) -> None:
-    for what in ("items", "annotators", "answers"):
-        if (getattr(labels, what) == "").any():
-            raise InputError(
-                f"an empty text is among the {what}, and would be read as missing. "
-                f"Rename it, or write Parquet."
-            )
-    options = pacsv.WriteOptions(delimiter=delimiter)
-    with path.open("wb") as file:
-        pacsv.write_csv(_plain(_long_columns(labels)), file, options)
-
-
-def _write_csv(labels: Annotations, path: Path) -> None:
-    _write_text(labels, path, ",")
-
-
-def _write_tsv(labels: Annotations, path: Path) -> None:
-    _write_text(labels, path, "\t")
-
-
-def _write_parquet(labels: Annotations, path: Path) -> None:
-    split = labels.n_classes
-    known = {
-        "classes": labels.answers[:split].tolist(),
-        "answers": labels.answers[split:].tolist() or None,
-    }
-    table = _long_columns(labels).replace_schema_metadata({METADATA: json.dumps(known)})
-    with path.open("wb") as file:
-        pq.write_table(table, file, compression="zstd")
-
-
-def _record_rows(labels: Annotations) -> Iterator[dict[str, Any]]:
-    for batch in _plain(_long_columns(labels)).to_batches(max_chunksize=1 << 16):
-        yield from batch.to_pylist()
-
-
-def _write_jsonl(labels: Annotations, path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for record in _record_rows(labels):
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def _write_json(labels: Annotations, path: Path) -> None:
-    with_gold = (labels.gold_codes >= 0).any()
-    content = (
-        _nested(labels)
-        if not with_gold and _survives_as_key(labels.items, labels.annotators)
-        else list(_record_rows(labels))
-    )
-    with path.open("w", encoding="utf-8") as file:
-        json.dump(content, file, ensure_ascii=False)
-
-
-def _survives_as_key(*vocabularies: Array) -> bool:
-    """Say whether these ids, as keys of JSON, are read back as they are."""
-    return all(
-        names.dtype.kind == retyped([str(n) for n in names]).dtype.kind
-        for names in vocabularies
-    )
-
-
-def _nested(labels: Annotations) -> dict[str, dict[str, Any]]:
-    content: dict[str, dict[str, Any]] = {str(item): {} for item in labels.items}
-    rows = labels.to_frame().to_numpy(dtype=object)
-    for item, annotator, label in rows.tolist():
-        given = content[str(item)]
-        name = str(annotator)
-        if name not in given:
-            given[name] = label
-        elif isinstance(given[name], list):
-            given[name].append(label)
-        else:
-            given[name] = [given[name], label]
-    return content
-
-
-WRITERS: dict[str, Callable[[Annotations, Path], None]] = {
-    "csv": _write_csv,
-    "tsv": _write_tsv,
-    "parquet": _write_parquet,
-    "jsonl": _write_jsonl,
-    "json": _write_json,
-}

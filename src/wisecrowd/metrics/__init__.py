@@ -1,0 +1,39 @@
+"""How good probabilities are, how far a crowd agrees, how near estimates come."""
+
+from wisecrowd.metrics.agreement import (
+    CrowdAnswers,
+    fleiss_kappa,
+    krippendorff_alpha,
+    pairwise_cohen,
+)
+from wisecrowd.metrics.confusion import confusion_error
+from wisecrowd.metrics.probability import (
+    N_BINS,
+    SMALLEST_PROBABILITY,
+    accuracy,
+    auc,
+    brier,
+    calibration_error,
+    log_loss,
+    mean_likelihood,
+    scores,
+    truth_codes,
+)
+
+__all__ = [
+    "N_BINS",
+    "SMALLEST_PROBABILITY",
+    "CrowdAnswers",
+    "accuracy",
+    "auc",
+    "brier",
+    "calibration_error",
+    "confusion_error",
+    "fleiss_kappa",
+    "krippendorff_alpha",
+    "log_loss",
+    "mean_likelihood",
+    "pairwise_cohen",
+    "scores",
+    "truth_codes",
+]
