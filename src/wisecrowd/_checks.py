@@ -29,6 +29,18 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def counted(n: int, word: str) -> str:
+    """Return a number with its word, in the plural if it needs one.
+
+    Examples
+    --------
+    >>> counted(1, "item"), counted(2000, "class")
+    ('1 item', '2,000 classes')
+    """
+    plural = word + "es" if word.endswith("s") else word + "s"
+    return f"{n:,} {word if n == 1 else plural}"
+
+
 def vocabulary_values(values: Any, what: str) -> Array:
     """Ids or labels as a flat array of one kind: integers, text or booleans.
 

@@ -26,6 +26,13 @@ def test_tables_go_to_stdout_and_messages_to_stderr(run, answers):
     assert "nothing was written" in result.stderr
 
 
+def test_answers_that_nobody_shares_are_said_to_prove_nothing(run, answers, tmp_path):
+    alone = tmp_path / "alone.csv"
+    alone.write_text("item,annotator,label\n1,ann,a\n1,ann,a\n2,bob,b\n")
+    assert "no item was answered by two people" in run("aggregate", alone).stderr
+    assert "two people" not in run("aggregate", answers).stderr
+
+
 def test_names_that_look_like_markup_are_shown_as_they_are(run, answers):
     assert "[bold]whistle" in run("aggregate", answers).stdout
 

@@ -146,7 +146,7 @@ def test_every_row_left_out_is_counted_under_its_reason(written):
     assert rows_of(labels) == ROWS
     assert report.left_out == {"no label": 2, "no item": 1, "no annotator": 1}
     assert report.n_rows == report.n_kept + sum(report.left_out.values()) == 7
-    assert "1 items have no answer" in str(report)
+    assert "1 item without an answer: kept" in str(report)
     assert labels.items.tolist() == ["x", "y", "z"]
 
 

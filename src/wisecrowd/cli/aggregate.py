@@ -71,6 +71,7 @@ def _aggregate(
         known, notes = read_gold(gold, labels)
     if not how["quiet"]:
         say(as_options("\n".join([str(labels.report), f"  {labels}", *notes])))
+        _note_if_alone(labels)
     model.fit(labels, gold=known)
     if out is not None:
         write_run(model, labels, out)
@@ -81,6 +82,17 @@ def _aggregate(
     if not how["quiet"]:
         said = "nothing was written; add --out RUN to keep it" if out is None else None
         say(said or f"wrote {out}: labels, annotators, confusion, trace, model")
+
+
+def _note_if_alone(labels: Any) -> None:
+    from wisecrowd.cli.show import say
+
+    item = labels.without_repeats().item
+    if (item[1:] > item[:-1]).all():
+        say(
+            "note: no item was answered by two people, so nothing shows who is right: "
+            "the probabilities are those of a crowd that is mostly right."
+        )
 
 
 def _show(model: Any, labels: Any, known: Any) -> None:

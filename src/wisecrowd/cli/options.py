@@ -105,11 +105,19 @@ def as_options(sentence: str) -> str:
     --------
     >>> as_options("Choose with task=. Or say format='wide'.")
     "Choose with --task. Or say --format 'wide'."
+    >>> as_options("Pass classes=['1.5', '2', ...], or answers=[...].")
+    'Pass --classes 1.5,2,..., or --answers A,B,....'
     """
-    dashed = re.sub(rf"\b{_KEYWORDS}=(?=['\[])", r"--\1 ", sentence)
+    dashed = re.sub(rf"\b{_KEYWORDS}=\[(.*?)\]", _as_list, sentence)
+    dashed = re.sub(rf"\b{_KEYWORDS}=(?=')", r"--\1 ", dashed)
     dashed = re.sub(rf"\b{_KEYWORDS}=(?=[\s,.;)])", r"--\1", dashed)
     dashed = dashed.replace("repeats=True", "--repeats")
     return dashed.replace("--drop_repeats", "--drop-repeats")
+
+
+def _as_list(found: re.Match[str]) -> str:
+    name, names = found[1], found[2].replace("'", "").replace(", ", ",")
+    return f"--{name} {'A,B,...' if names == '...' else names}"
 
 
 def several(text: str | None) -> list[str] | None:

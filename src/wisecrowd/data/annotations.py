@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from wisecrowd._checks import InputError, listed, one_of, vocabulary_values
+from wisecrowd._checks import InputError, counted, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Gold, Ids
 from wisecrowd.data.vocabulary import (
     answer_names,
@@ -62,8 +62,8 @@ class ReadReport:
     def __str__(self) -> str:
         """Say it in a few lines."""
         lines = [
-            f"{self.path}: {self.format}, {self.n_rows:,} rows, "
-            f"{self.n_kept:,} annotations"
+            f"{self.path}: {self.format}, {counted(self.n_rows, 'row')}, "
+            f"{counted(self.n_kept, 'annotation')}"
         ]
         lines += [f"  left out {n:,}: {why}" for why, n in self.left_out.items()]
         lines += [f"  {note}" for note in self.notes]
@@ -311,7 +311,7 @@ class Annotations:
             "gold label": int((self.gold_codes >= 0).sum()),
         }
         optional = ("other answer", "gold label")
-        parts = [_counted(n, w) for w, n in sizes.items() if n or w not in optional]
+        parts = [counted(n, w) for w, n in sizes.items() if n or w not in optional]
         mean = len(self) / max(len(self.items), 1)
         return f"Annotations({', '.join(parts)}; {mean:.1f} an item)"
 
@@ -505,11 +505,6 @@ def column_names(columns: Any, **given: str | None) -> list[str]:
     return found
 
 
-def _counted(n: int, word: str) -> str:
-    plural = word + "es" if word.endswith("s") else word + "s"
-    return f"{n:,} {word if n == 1 else plural}"
-
-
 def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
     bad = np.flatnonzero(codes < 0)
     if not len(bad):
@@ -520,8 +515,8 @@ def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> 
     label, annotator, item = (listed([who[n]]) for n in ("label", "annotator", "item"))
     raise InputError(
         f"label {label} of annotator {annotator} on item {item} is not one of the "
-        f"{len(names)} known answers ({listed(names)}); {len(bad)} annotations have "
-        f"such labels. Add it to classes=, to answers= if it is not a class, or drop "
-        f"the rows."
+        f"{len(names)} known answers ({listed(names)}); "
+        f"{counted(len(bad), 'annotation')} with such labels. Add it to classes=, to "
+        f"answers= if it is not a class, or drop the rows."
         f"{type_hint(vocabulary_values([who['label']], 'label'), names)}"
     )

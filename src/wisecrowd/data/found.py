@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array, Ids
 from wisecrowd.data.annotations import Annotations, ReadReport
 
@@ -449,7 +449,7 @@ def _notes_of(made: Annotations) -> list[str]:
     n_bare = int((np.bincount(made.item, minlength=len(made.items)) == 0).sum())
     notes = []
     if n_bare:
-        notes.append(f"{n_bare:,} items have no answer; they stay in.")
+        notes.append(f"{counted(n_bare, 'item')} without an answer: kept.")
     folded: dict[str, list[Any]] = {}
     for answer in made.answers.tolist():
         folded.setdefault(" ".join(str(answer).split()).casefold(), []).append(answer)

@@ -84,9 +84,9 @@ def existing_file(path: Any) -> Path:
     path = Path(path).expanduser()
     if path.is_dir():
         inside = sorted(p.name for p in path.iterdir())
+        files = f"Name one of the files in it: {listed(inside)}."
         raise InputError(
-            f"this is a directory, not a file. Name one of the files in it: "
-            f"{listed(inside) or 'it is empty'}."
+            f"this is a directory, not a file. {files if inside else 'It is empty.'}"
         )
     if not path.exists():
         raise InputError(f"there is no such file.{_nearby(path)}")
