@@ -33,7 +33,7 @@ settings.load_profile("wisecrowd")
 def data_folder():
     """The folder of real data sets, or a skip."""
     beside = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
-    folder = Path(os.environ.get("WISECROWD_DATA", beside))
+    folder = Path(os.environ.get("WISECROWD_DATA") or beside)
     if not folder.is_dir():
         pytest.skip("no data: set WISECROWD_DATA to the folder that holds it")
     return folder

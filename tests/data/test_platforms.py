@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +13,9 @@ NO_LABEL = "a drawing, a text or another form, not a label"
 
 
 @pytest.fixture(scope="session")
-def exports():
+def exports(data_folder):
     """Return the folder with real exports, which is not part of the project."""
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("WISECROWD_DATA", beside)) / "zooniverse"
-    if not folder.is_dir():
-        pytest.skip("the shared data is not here")
-    return folder
+    return data_folder / "zooniverse"
 
 
 def rows_of(labels):

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -34,16 +33,6 @@ def written(tmp_path):
         return path
 
     return write
-
-
-@pytest.fixture(scope="session")
-def shared_data():
-    """Return the folder with real data, which is not part of the project."""
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("WISECROWD_DATA", beside))
-    if not folder.is_dir():
-        pytest.skip("the shared data is not here")
-    return folder
 
 
 def rows_of(labels):
@@ -475,15 +464,15 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     ("name", "sizes"),
     [("bluebird", (108, 39, 2, 4212)), ("dog", (807, 109, 4, 8070))],
 )
-def test_a_real_long_table_has_the_published_sizes(shared_data, name, sizes):
-    labels = read_annotations(shared_data / "label-only" / name / "labels.csv")
+def test_a_real_long_table_has_the_published_sizes(data_folder, name, sizes):
+    labels = read_annotations(data_folder / "label-only" / name / "labels.csv")
     found = (len(labels.items), len(labels.annotators), labels.n_classes, len(labels))
     assert found == sizes
     assert labels.report.left_out == {}
 
 
-def test_labelme_is_read_as_a_matrix(shared_data):
-    labels = read_annotations(shared_data / "labelme" / "answers.txt")
+def test_labelme_is_read_as_a_matrix(data_folder):
+    labels = read_annotations(data_folder / "labelme" / "answers.txt")
     assert (len(labels.items), len(labels.annotators), len(labels)) == (1000, 59, 2547)
     assert labels.classes.tolist() == list(range(8))
 
