@@ -4,7 +4,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint bench docs clean
+EXAMPLES = for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
+
+.PHONY: demo test test-all lint bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -14,9 +16,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
 	touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed
+$(VENV)/.installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
-	touch $@
+	touch $(VENV)/.installed $@
 
 demo: $(VENV)/.installed  ## what wisecrowd does, in a minute
 	$(BIN)/wisecrowd demo
@@ -29,10 +31,11 @@ lint: $(VENV)/.installed-test  ## style, types, who imports whom
 
 test: lint  ## what CI runs
 	$(BIN)/pytest -n 2 -m "not slow"
-	for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
+	$(EXAMPLES)
 
 test-all: lint  ## with the slow tests
 	$(BIN)/pytest -n 2
+	$(EXAMPLES)
 
 bench: $(VENV)/.installed-test  ## speed and memory beside peers
 	$(BIN)/python benchmarks/run.py
