@@ -107,3 +107,10 @@ def test_the_anesthetists_of_1979_have_their_class_counts(data_folder):
     model = DawidSkene().fit(pd.read_csv(path))
     counts = pd.Series(model.labels_).value_counts().sort_index()
     assert counts.tolist() == [18, 19, 5, 3]
+
+
+def test_gold_of_one_class_leaves_the_others_possible():
+    labels = Annotations.from_matrix([[0, 1], [1, 1], [0, 0]])
+    model = DawidSkene().fit(labels, gold={0: 0, 1: 0, 2: 0})
+    proba = model.predict_proba(labels)  # no logarithm of zero
+    assert ((proba > 0) & (proba < 1)).all()

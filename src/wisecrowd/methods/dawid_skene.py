@@ -30,9 +30,14 @@ def most_probable_params(
     prior: Float[np.ndarray, "#A C K"],
 ) -> Params:
     """Return the M-step: π ∝ Σₙ q + s,  R ∝ n + α − 1 (modes; s = `SMOOTHING`)."""
-    mass = np.einsum("nc->c", proba) + SMOOTHING  # faster than sum(0)
     weight = counts + (prior - 1)
-    return Params(np.log(mass / mass.sum()), np.log(dirichlet.mean(weight)))
+    return Params(np.log(class_shares(proba)), np.log(dirichlet.mean(weight)))
+
+
+def class_shares(proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " C"]:
+    """π ∝ Σₙ q + s: no class is impossible, even if no item has it."""
+    mass = np.einsum("nc->c", proba) + SMOOTHING  # faster than sum(0)
+    return mass / mass.sum()
 
 
 def log_prior(params: Params, prior: Float[np.ndarray, "#A C K"]) -> float:
@@ -54,7 +59,8 @@ class DawidSkene(Aggregator):
     annotator_prior : "flat", "diagonal", (C, K) or (A, C, K) array, or mapping
         Dirichlet concentrations of the rows. "flat" (one everywhere) is maximum
         likelihood, up to a hundredth of an answer. A mapping from annotators to
-        (C, K) concentrations takes over what is known of some of them.
+        (C, K) concentrations takes over what is known of some of them. What is below
+        one counts as one: a mode needs it.
     max_iter : int
         The most iterations.
     tol : float or None
@@ -113,7 +119,7 @@ class DawidSkene(Aggregator):
             self.label_proba_ = climb(
                 update, start, trace=trace, max_iter=self.max_iter, tol=tol
             )
-        self.class_prior_ = self.label_proba_.mean(0)
+        self.class_prior_ = class_shares(self.label_proba_)
         self.annotator_prior_ = given
         counts = crowd.soft_counts(answers, self.label_proba_, n_answers)
         self.confusion_counts_ = given + counts
