@@ -14,7 +14,7 @@ from wisecrowd.base import Aggregator, answer_matrix
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths import crowd
 
 
 class Params(NamedTuple):
@@ -30,8 +30,11 @@ def most_probable_params(
     prior: Float[np.ndarray, "#A C K"],
 ) -> Params:
     """Return the M-step: π ∝ Σₙ q + s,  R ∝ n + α − 1 (modes; s = `SMOOTHING`)."""
-    weight = counts + (prior - 1)
-    return Params(np.log(class_shares(proba)), np.log(dirichlet.mean(weight)))
+    log_confusion = counts + (prior - 1)
+    total = log_confusion.sum(-1, keepdims=True)
+    np.log(log_confusion, out=log_confusion)
+    log_confusion -= np.log(total)
+    return Params(np.log(class_shares(proba)), log_confusion)
 
 
 def class_shares(proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " C"]:
