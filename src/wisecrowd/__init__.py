@@ -17,6 +17,8 @@ _WHERE = {
     "GLAD": "wisecrowd.methods.glad",
     "InputError": "wisecrowd._checks",
     "MajorityVote": "wisecrowd.methods.majority_vote",
+    "SVGP": "wisecrowd.methods.svgpcr.estimator",
+    "SVGPCR": "wisecrowd.methods.svgpcr.estimator",
     "datasets": "wisecrowd.data.datasets",
     "load": "wisecrowd.persist",
     "metrics": "wisecrowd.metrics",

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array, Gold
@@ -17,6 +17,7 @@ from wisecrowd.maths import crowd, dirichlet
 
 # Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
+AnyClassifier = TypeVar("AnyClassifier", bound="CrowdClassifier")
 
 SPAMMER_PRIOR = 0.1  # share of spammers before any answer is seen; stated in the docs
 
@@ -250,3 +251,125 @@ class Aggregator(CrowdModel):
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise InputError(f"level={level!r} is not between 0 and 1, such as 0.95.")
+
+
+class CrowdClassifier(ClassifierMixin, CrowdModel):
+    """A method with features: labels of the items at hand, and of new ones."""
+
+    def fit(
+        self: AnyClassifier,
+        X: Any,
+        y: Any,
+        *,
+        items: Any = None,
+        gold: Gold | None = None,
+    ) -> AnyClassifier:
+        """Learn labels, annotators and a classifier together.
+
+        Parameters
+        ----------
+        X : array or DataFrame (N, D)
+            Features, one row an item. Items without an answer are welcome.
+        y : Annotations, DataFrame (long), (N, A) matrix or 1-D target
+            The answers. A one-dimensional target is one annotator.
+        items : sequence of length N, optional
+            The ids of the rows of X. Default: a DataFrame's index, else row numbers.
+        gold : dict or Series, optional
+            Classes that are known for certain, used inside the fit.
+        """
+        items = row_ids(X) if items is None else items
+        features = checked_features(self, X, reset=True)
+        labels = as_annotations(self._joined(features, y, items), gold)
+        self._remember_vocabularies(labels)
+        self._fit(features, labels)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Array, labels: Annotations) -> None: ...
+
+    @abstractmethod
+    def _predict_proba(self, X: Array) -> Array: ...
+
+    def predict_proba(
+        self, X: Any, annotations: Any = None, *, items: Any = None
+    ) -> Array:
+        """Return class probabilities of new items, with their answers if there are any.
+
+        Parameters
+        ----------
+        X : array or DataFrame (n, D)
+            Features of the new items.
+        annotations : Annotations, DataFrame or (n, A) matrix, optional
+            Answers on some of them; annotators who were not there at the fit are taken
+            at the prior.
+        items : sequence of length n, optional
+            The ids of the rows of X, to join the annotations.
+        """
+        check_is_fitted(self)
+        names = row_ids(X) if items is None else items
+        proba = self._predict_proba(checked_features(self, X, reset=False))
+        if annotations is None:
+            return proba
+        words = self._in_my_words(annotations)
+        _, evidence = self._evidence(words.align(names))
+        with np.errstate(divide="ignore"):
+            return crowd.posterior(np.log(proba) + evidence)[0]
+
+    def predict(self, X: Any, annotations: Any = None, *, items: Any = None) -> Array:
+        """Return the most probable class of new items."""
+        proba = self.predict_proba(X, annotations, items=items)
+        return self.classes_[proba.argmax(1)]
+
+    def _joined(self, X: Array, y: Any, items: Any) -> Annotations:
+        if not isinstance(y, Annotations | pd.DataFrame | dict):
+            target = checked_target(y, len(X))
+            labels = _make_annotations(target)
+            return labels.with_items(items)
+        labels = y if isinstance(y, Annotations) else _make_annotations(y)
+        return labels.align(items)
+
+
+def row_ids(X: Any) -> Any:
+    """Return a DataFrame's index, else the numbers of the rows."""
+    if isinstance(X, pd.DataFrame):
+        return X.index
+    return np.arange(np.shape(X)[0] if np.ndim(X) else 0)
+
+
+def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
+    """Return the features as a finite (N, D) array, or say which entry is not."""
+    table: Array = validate_data(
+        model,
+        X,
+        reset=reset,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    bad = ~np.isfinite(table)
+    if bad.any():
+        row, column = (int(i[0]) for i in np.nonzero(bad))
+        what = "NaN" if np.isnan(table[row, column]) else "infinity"
+        raise InputError(
+            f"X contains {what}: {int(bad.sum())} entries of {table.size} are NaN or "
+            f"infinite, the first in row {row}, column {column}. Fill them in, or leave "
+            f"those items out."
+        )
+    return table
+
+
+def checked_target(y: Any, n_items: int) -> Array:
+    """Return a target or a matrix of answers that has a row for each item."""
+    if y is None:
+        raise InputError(
+            "this method requires y to be passed, but the target y is None: give "
+            "Annotations, a long DataFrame, an (N, A) matrix or a 1-D target."
+        )
+    target = np.asarray(y)
+    if not target.ndim or len(target) != n_items:
+        n = len(target) if target.ndim else 1
+        raise InputError(
+            f"X and the labels have inconsistent numbers of samples: X has {n_items} "
+            f"rows, the labels {n}. To join by id pass Annotations and items=."
+        )
+    return target

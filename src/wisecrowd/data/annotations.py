@@ -400,6 +400,13 @@ class Annotations:
         gold[where[where >= 0]] = self.gold_codes[where >= 0]
         return replace(self, items=names, gold_codes=gold)._recoded("item", where)
 
+    def with_items(self, items: Ids) -> "Annotations":
+        """Return the same annotations with other names for the items, in their order."""
+        names = unique(vocabulary_values(items, "item"), "item")
+        if len(names) != len(self.items):
+            raise InputError(f"{len(names)} names were given for {len(self.items)} items.")
+        return replace(self, items=names)
+
     def with_gold(self, gold: Gold) -> "Annotations":
         """Return the same annotations with these classes known (and no others)."""
         codes = gold_codes_of(gold_series(gold), self.items, self.classes)

@@ -5,23 +5,13 @@ Dawid and Skene's model with a posterior instead of a point for every annotator:
 Gaussian process; α may be given, or learned by empirical Bayes.
 """
 
-from typing import Any, NamedTuple
-
-import numpy as np
-from jaxtyping import Float
+from typing import Any
 
 from wisecrowd.base import Aggregator, answer_matrix
 from wisecrowd.data.annotations import Annotations
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.combination import Combined, combine
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
-
-
-class State(NamedTuple):
-    """q(Z) and the prior that the annotators share."""
-
-    proba: Float[np.ndarray, "N C"]
-    prior: Float[np.ndarray, "P C K"]
 
 
 class BCC(Aggregator):
@@ -61,43 +51,23 @@ class BCC(Aggregator):
     def _fit(self, labels: Annotations) -> None:
         n_classes, n_answers = labels.n_classes, len(labels.answers)
         answers = answer_matrix(labels)
-        prior = crowd.annotator_prior(
+        prior, hyper = crowd.prior_and_hyper(
             self.annotator_prior, labels.annotators, n_classes, n_answers
         )
-        learned = isinstance(self.annotator_prior, str) and (
-            self.annotator_prior == "learned"
-        )
-        hyper = crowd.prior_hyper(n_classes, n_answers) if learned else None
-        flat = np.ones(n_classes)
-
-        def update(state: State) -> tuple[State, dict[str, float]]:
-            counts = crowd.soft_counts(answers, state.proba, n_answers)
-            prior = crowd.updated_prior(counts, state.prior, hyper)
-            classes = flat + state.proba.sum(0)
-            evidence = crowd.evidence_per_item(
-                answers, dirichlet.mean_log(prior + counts)
-            )
-            log_class = dirichlet.mean_log(classes)
-            joint = crowd.clamped(evidence + log_class, labels.gold_codes)
-            proba, _ = crowd.posterior(joint)
-            terms = {
-                "labels": float((proba * evidence).sum()),
-                "classes": float((proba @ log_class).sum()),
-                "entropy": float(crowd.entropy(proba).sum()),
-                "kl_classes": float(dirichlet.kl(classes, flat)),
-                "kl_annotators": crowd.annotators_kl(prior + counts, prior, hyper),
-            }
-            bound = terms["labels"] + terms["classes"] + terms["entropy"]
-            bound -= terms["kl_classes"] + terms["kl_annotators"]
-            return State(proba, prior), {**terms, "bound": bound}
-
         votes = labels.counts()[:, :n_classes]
-        start = State(crowd.vote_proba(votes, labels.gold_codes), prior)
-        tol = None if self.tol is None else self.tol * len(labels)
+        start = Combined(crowd.vote_proba(votes, labels.gold_codes), prior)
         with Trace("BCC", self.max_iter, self.progress) as trace:
-            end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
+            end = combine(
+                answers,
+                start,
+                labels.gold_codes,
+                hyper,
+                trace=trace,
+                max_iter=self.max_iter,
+                tol=None if self.tol is None else self.tol * len(labels),
+            )
         self.label_proba_ = end.proba
-        self.class_prior_ = dirichlet.mean(flat + end.proba.sum(0))
+        self.class_prior_ = dirichlet.mean(1.0 + end.proba.sum(0))
         self.annotator_prior_ = end.prior
         counts = crowd.soft_counts(answers, end.proba, n_answers)
         self.confusion_counts_ = end.prior + counts

@@ -1,0 +1,221 @@
+"""Covariance functions: a frozen recipe, and its parameters apart.
+
+A kernel is a recipe that can be compared and compiled; its parameters are a dictionary
+of arrays, logs of what must be positive. `start` gives the parameters for features
+whose columns have about unit spread, `__call__` the covariance of two sets of points,
+`diagonal` the variance at each point.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+Params: TypeAlias = dict[str, Any]
+
+
+def squared_distance(
+    X: Float[Array, "B D"], Y: Float[Array, "M D"]
+) -> Float[Array, "B M"]:
+    """|x − y|² for all pairs, never below zero."""
+    cross = X @ Y.T
+    sums = (X * X).sum(1)[:, None] + (Y * Y).sum(1)[None, :]
+    return jnp.maximum(sums - 2 * cross, 0)
+
+
+class Kernel:
+    """What every covariance function can do."""
+
+    @abstractmethod
+    def start(self, n_features: int) -> Params:
+        """Return the parameters to begin with."""
+
+    @abstractmethod
+    def __call__(
+        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
+    ) -> Float[Array, "B M"]:
+        """Return the covariance of every pair."""
+
+    @abstractmethod
+    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+        """Return the variance at every point."""
+
+    def __add__(self, other: "Kernel") -> "Kernel":
+        """Return the sum of two kernels: functions that add up."""
+        return Sum(self, other)
+
+    def __mul__(self, other: "Kernel") -> "Kernel":
+        """Return the product of two kernels: similar in both senses."""
+        return Product(self, other)
+
+
+@dataclass(frozen=True)
+class Stationary(Kernel):
+    """v · s(|x − y| / ℓ): similarity falls with distance.
+
+    Parameters
+    ----------
+    shape : {"se", "matern32", "matern52"}
+        How it falls.
+    ard : bool
+        A length-scale for every feature instead of one for all.
+    """
+
+    shape: str = "se"
+    ard: bool = False
+
+    def start(self, n_features: int) -> Params:
+        """Return ℓ = √D, about the distance between points, and a wide v.
+
+        Softmax begins with confident functions and learns to doubt; from v = 1 it
+        would spend most of the fit on growing confident.
+        """
+        shape = (n_features,) if self.ard else ()
+        log_scale = jnp.full(shape, 0.5 * np.log(n_features))
+        return {"log_scale": log_scale, "log_variance": jnp.log(jnp.full((), 20.0))}
+
+    def __call__(
+        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
+    ) -> Float[Array, "B M"]:
+        """Return the covariance of every pair."""
+        scale = jnp.atleast_1d(jnp.exp(params["log_scale"]))
+        similar = SHAPES[self.shape](squared_distance(X / scale[None], Y / scale[None]))
+        return jnp.exp(params["log_variance"]) * similar
+
+    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+        """Return the variance, the same everywhere."""
+        return jnp.full(X.shape[0], jnp.exp(params["log_variance"]), X.dtype)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """v · (1 + x·y / D): straight lines with an offset."""
+
+    def start(self, n_features: int) -> Params:
+        """Return v = 1."""
+        return {"log_variance": jnp.zeros(())}
+
+    def __call__(
+        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
+    ) -> Float[Array, "B M"]:
+        """Return the covariance of every pair."""
+        return jnp.exp(params["log_variance"]) * (1 + X @ Y.T / X.shape[1])
+
+    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+        """Return the variance at every point."""
+        return jnp.exp(params["log_variance"]) * (1 + (X * X).mean(1))
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """The sum of two kernels."""
+
+    left: Kernel
+    right: Kernel
+
+    def start(self, n_features: int) -> Params:
+        """Return both starts."""
+        return _both(self, n_features)
+
+    def __call__(
+        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
+    ) -> Float[Array, "B M"]:
+        """Return the covariance of every pair."""
+        return self.left(params["left"], X, Y) + self.right(params["right"], X, Y)
+
+    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+        """Return the variance at every point."""
+        left = self.left.diagonal(params["left"], X)
+        return left + self.right.diagonal(params["right"], X)
+
+
+@dataclass(frozen=True)
+class Product(Kernel):
+    """The product of two kernels."""
+
+    left: Kernel
+    right: Kernel
+
+    def start(self, n_features: int) -> Params:
+        """Return both starts."""
+        return _both(self, n_features)
+
+    def __call__(
+        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
+    ) -> Float[Array, "B M"]:
+        """Return the covariance of every pair."""
+        return self.left(params["left"], X, Y) * self.right(params["right"], X, Y)
+
+    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+        """Return the variance at every point."""
+        left = self.left.diagonal(params["left"], X)
+        return left * self.right.diagonal(params["right"], X)
+
+
+@dataclass(frozen=True)
+class Given(Kernel):
+    """A function k(x, y) of two points, with nothing to learn."""
+
+    function: Callable[[Any, Any], Any]
+
+    def start(self, n_features: int) -> Params:
+        """Return no parameters."""
+        return {}
+
+    def __call__(
+        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
+    ) -> Float[Array, "B M"]:
+        """Return the covariance of every pair."""
+        return jax.vmap(lambda x: jax.vmap(lambda y: self.function(x, y))(Y))(X)
+
+    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+        """Return the variance at every point."""
+        return jax.vmap(lambda x: self.function(x, x))(X)
+
+
+def _both(pair: Sum | Product, n_features: int) -> Params:
+    return {
+        "left": pair.left.start(n_features),
+        "right": pair.right.start(n_features),
+    }
+
+
+def _safe_root(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
+    """√r² whose gradient is zero, not infinite, at r = 0."""
+    positive = jnp.where(squared > 0, squared, 1.0)
+    return jnp.where(squared > 0, jnp.sqrt(positive), 0.0)
+
+
+def _se(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
+    """exp(−r²/2)."""
+    return jnp.exp(-0.5 * squared)
+
+
+def _matern32(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
+    """(1 + √3 r) exp(−√3 r)."""
+    r = _safe_root(3 * squared)
+    return (1 + r) * jnp.exp(-r)
+
+
+def _matern52(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
+    """(1 + √5 r + 5r²/3) exp(−√5 r)."""
+    r = _safe_root(5 * squared)
+    return (1 + r + r * r / 3) * jnp.exp(-r)
+
+
+SHAPES = {"se": _se, "matern32": _matern32, "matern52": _matern52}
+
+KERNELS: dict[str, Kernel] = {
+    "se": Stationary("se"),
+    "se-ard": Stationary("se", ard=True),
+    "matern32": Stationary("matern32"),
+    "matern52": Stationary("matern52"),
+    "linear": Linear(),
+    "linear+se": Sum(Linear(), Stationary("se")),
+}
+"""The kernels that have a name."""

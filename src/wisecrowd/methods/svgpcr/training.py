@@ -1,0 +1,368 @@
+"""The loop: steps of the Gaussian process, and the annotators between them."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+from threadpoolctl import threadpool_limits
+
+from wisecrowd._checks import InputError
+from wisecrowd.fit.trace import Trace
+from wisecrowd.maths import crowd, dirichlet, labels, links, sparse_gp
+from wisecrowd.methods.svgpcr import inference, model
+from wisecrowd.methods.svgpcr.inference import Rates, State
+from wisecrowd.methods.svgpcr.model import Batch, Hyper, Recipe
+
+MAX_CHUNK = 100  # steps between two updates of the annotators, at the most
+MIN_CHUNK = 4
+CHUNK_ITEMS = 4096  # items of one piece, where all of them are visited
+RAMP = 20  # steps in which the natural gradient comes up to its full rate
+MAX_FAILURES = 3
+EPSILON_FLOOR = 1e-3
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long to learn, and how fast.
+
+    For `warm_up` of the way the annotators stay as their own answers suggest; for the
+    last `cool_down` of it the rates fall to a tenth, which averages the noise of the
+    batches. When the bound stands still, or time runs short, cooling starts at once.
+    """
+
+    n_steps: int
+    batch_size: int
+    natural_rate: float
+    learning_rate: float
+    tol: float | None
+    time_limit: float | None
+    warm_up: float = 0.2
+    cool_down: float = 0.6
+
+    def rates(self, first: int, n_steps: int, dtype: str) -> Rates:
+        """Return the rates of the steps from `first` on."""
+        at = first + np.arange(n_steps)
+        left = np.clip((1 - at / self.n_steps) / self.cool_down, 0, 1)
+        ramp = np.minimum(1, (at + 1) / RAMP)
+        natural = self.natural_rate * (0.1 + 0.9 * left) * ramp
+        return Rates(jnp.asarray(natural), jnp.asarray(self.learning_rate * left))
+
+    @property
+    def cooling_from(self) -> int:
+        """The step with which cooling starts."""
+        return int(self.n_steps * (1 - self.cool_down))
+
+
+class Annotators(NamedTuple):
+    """What is known of the annotators: nothing (gold labels only) if no answers."""
+
+    answers: crowd.AnswerMatrix | None
+    gold: Int[np.ndarray, " N"]
+    prior: Float[np.ndarray, "P C K"]
+    counts: Float[np.ndarray, "A C K"]
+    hyper: crowd.Hyperprior | None
+
+    def learn(self, proba: Float[np.ndarray, "N C"]) -> "Annotators":
+        """q(R) and its prior, given q(Z): prior + soft counts."""
+        if self.answers is None:
+            return self
+        seen = crowd.soft_counts(self.answers, proba, self.prior.shape[2])
+        prior = crowd.updated_prior(seen, self.prior, self.hyper)
+        return self._replace(prior=prior, counts=prior + seen)
+
+    def evidence(self) -> Float[np.ndarray, "N C"]:
+        """Σ E log R[a, c, y] for every item; −∞ for what gold rules out."""
+        n_items, n_classes = len(self.gold), self.prior.shape[1]
+        said = np.zeros((n_items, n_classes))
+        if self.answers is not None:
+            log_confusion = dirichlet.mean_log(self.counts)
+            said = crowd.evidence_per_item(self.answers, log_confusion)
+        return crowd.clamped(said, self.gold)
+
+    def kl(self) -> float:
+        """KL(q(R) ‖ p(R)), less the log of the prior's own prior."""
+        if self.answers is None:
+            return 0.0
+        return crowd.annotators_kl(self.counts, self.prior, self.hyper)
+
+
+class Trained(NamedTuple):
+    """What the loop returns."""
+
+    recipe: Recipe
+    natural: sparse_gp.Natural
+    hyper: Hyper
+    annotators: Annotators
+    proba: Float[np.ndarray, "N C"]
+    epsilon: float
+    sharpness: float
+
+
+def train(
+    recipe: Recipe,
+    hyper: Hyper,
+    X: np.ndarray,
+    annotators: Annotators,
+    epsilon: float | str,
+    schedule: Schedule,
+    trace: Trace,
+    rng: np.random.RandomState,
+) -> Trained:
+    """Learn it all, in 64 bits where it matters, without the user's settings changing.
+
+    The small matrices gain nothing from BLAS threads, and waiting ones starve JAX's.
+    """
+    with jax.enable_x64(True), threadpool_limits(1, user_api="blas"):
+        loop = _Loop(recipe, hyper, X, annotators, epsilon, schedule, rng)
+        while loop.done < loop.schedule.n_steps:
+            loop.advance(trace)
+        return loop.finish()
+
+
+class _Loop:
+    """The state between two chunks of steps."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        hyper: Hyper,
+        X: np.ndarray,
+        annotators: Annotators,
+        epsilon: float | str,
+        schedule: Schedule,
+        rng: np.random.RandomState,
+    ) -> None:
+        n_classes, n_inducing = annotators.prior.shape[1], len(hyper.inducing)
+        self.recipe, self.schedule, self.rng = recipe, schedule, rng
+        self.X, self.dtype = jnp.asarray(X), X.dtype
+        self.annotators = annotators
+        self.learn_epsilon = epsilon == "learn"
+        self.epsilon = 0.1 if self.learn_epsilon else float(epsilon)
+        natural = sparse_gp.prior_natural(n_classes, n_inducing)
+        self.state = inference.start(natural, jax.tree.map(jnp.asarray, hyper))
+        n_items = recipe.n_items
+        self.proba = np.full((n_items, n_classes), 1 / n_classes)
+        self.agreement = np.ones(n_items)
+        self.visited = np.zeros(n_items, dtype=bool)
+        per_pass = -(-n_items // schedule.batch_size)
+        self.chunk = int(np.clip(per_pass, MIN_CHUNK, MAX_CHUNK))
+        self.pool = np.empty(0, dtype=np.int64)
+        self.done = self.failures = 0
+        self.bounds: list[float] = []
+        self.set_evidence()
+
+    def set_evidence(self) -> None:
+        """Lay out what the annotators say; the largest entry of an item becomes zero."""
+        evidence = self.annotators.evidence()
+        top = evidence.max(1, keepdims=True)
+        self.offset = float(top.sum())
+        self.evidence = jnp.asarray((evidence - top).astype(self.dtype))
+
+    def next_rows(self) -> Int[np.ndarray, "T B"]:
+        """Return the items of the next steps: every item once before any again."""
+        wanted = self.chunk * self.schedule.batch_size
+        while len(self.pool) < wanted:
+            order = self.rng.permutation(self.recipe.n_items)
+            self.pool = np.concatenate([self.pool, order])
+        rows, self.pool = self.pool[:wanted], self.pool[wanted:]
+        return rows.reshape(self.chunk, -1)
+
+    def advance(self, trace: Trace) -> None:
+        """Take a chunk of steps, then let the annotators follow."""
+        rows = self.next_rows()
+        before = jax.tree.map(jnp.copy, self.state)
+        state, seen = inference.steps(
+            self.recipe,
+            self.state,
+            Batch(self.X, self.evidence),
+            jnp.asarray(rows),
+            jnp.asarray(self.epsilon, self.dtype),
+            self.schedule.rates(self.done, self.chunk, self.dtype),
+        )
+        terms = self.terms(state, seen)
+        if not np.isfinite(terms["bound"]):
+            self.recover(before)
+            return
+        self.state = state
+        self.done += self.chunk
+        n_classes = self.proba.shape[1]
+        self.proba[rows.ravel()] = np.asarray(seen.proba).reshape(-1, n_classes)
+        self.agreement[rows.ravel()] = np.asarray(seen.agreement).ravel()
+        self.visited[rows.ravel()] = True
+        trace.record(**terms, epsilon=self.epsilon)
+        self.follow()
+        self.hurry(terms["bound"], trace.seconds)
+
+    def terms(self, state: State, seen: inference.Seen) -> dict[str, float]:
+        """Return the five terms of the bound, means over the steps of the chunk."""
+        scale = self.recipe.n_items / self.schedule.batch_size
+        terms = {
+            "labels": float(seen.labels.mean()) * scale + self.offset,
+            "features": float(seen.features.mean()) * scale,
+            "entropy": float(seen.entropy.mean()) * scale,
+            "kl_gp": float(sparse_gp.kl_to_prior(state.natural)),
+            "kl_annotators": self.annotators.kl(),
+        }
+        return {**terms, "bound": float(model.Bound(**terms).total)}
+
+    def follow(self) -> None:
+        """Update epsilon and the annotators, once every item has been seen."""
+        if not self.visited.all():
+            return
+        if self.learn_epsilon:
+            self.epsilon = best_epsilon(self.agreement)
+        if self.done >= self.schedule.warm_up * self.schedule.n_steps:
+            total = self.proba.sum(1, keepdims=True)  # float32 leaves 1e-7
+            self.annotators = self.annotators.learn(self.proba / total)
+            self.set_evidence()
+
+    def hurry(self, bound: float, seconds: float) -> None:
+        """Start cooling when the bound stands still; cool faster when time is short."""
+        schedule = self.schedule
+        self.bounds.append(bound)
+        window = max(1, 60 // self.chunk)
+        warm = self.done >= 2 * schedule.warm_up * schedule.n_steps
+        if schedule.tol is not None and warm and len(self.bounds) > 2 * window:
+            late = np.mean(self.bounds[-window:])
+            early = np.mean(self.bounds[-2 * window : -window])
+            if late - early < schedule.tol * self.recipe.n_items:
+                self.done = max(self.done, schedule.cooling_from)
+        if schedule.time_limit is not None:
+            # Seconds a step, the first compilation included: rather early than late.
+            afford = (schedule.time_limit - seconds) / (seconds / max(self.done, 1))
+            if schedule.n_steps - self.done > afford:
+                self.done = max(self.done, schedule.n_steps - int(max(afford, 0)))
+
+    def recover(self, before: State) -> None:
+        """Go back to before the chunk, with more jitter and smaller steps."""
+        self.failures += 1
+        if self.failures > MAX_FAILURES:
+            raise InputError(_what_is_wrong(np.asarray(self.X)))
+        self.state = before
+        self.recipe = self.recipe._replace(jitter=self.recipe.jitter * 10)
+        self.schedule = replace(
+            self.schedule,
+            natural_rate=self.schedule.natural_rate / 3,
+            learning_rate=self.schedule.learning_rate / 3,
+        )
+
+    def finish(self) -> Trained:
+        """Let labels and annotators agree exactly, f fixed; then calibrate."""
+        for _ in range(50):
+            proba, agreement = self.all_labels()
+            if self.learn_epsilon:
+                self.epsilon = best_epsilon(agreement)
+            moved = np.abs(proba - self.proba).max()
+            self.proba, self.annotators = proba, self.annotators.learn(proba)
+            self.set_evidence()
+            if moved < 1e-6 or self.annotators.answers is None:
+                break
+        sharpness = 1.0
+        if self.recipe.link == "softmax":
+            sharpness = best_sharpness(self.left_out(), self.annotators.evidence())
+        return Trained(
+            recipe=self.recipe,
+            natural=jax.tree.map(np.asarray, self.state.natural),
+            hyper=jax.tree.map(np.asarray, self.state.hyper),
+            annotators=self.annotators,
+            proba=self.proba,
+            epsilon=self.epsilon,
+            sharpness=sharpness,
+        )
+
+    def pieces(self) -> list[slice]:
+        """Return slices that cover all items."""
+        return [
+            slice(i, i + CHUNK_ITEMS) for i in range(0, self.recipe.n_items, CHUNK_ITEMS)
+        ]
+
+    def all_labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """q(z) of every item, and how often z is where f is the largest."""
+        epsilon = jnp.asarray(self.epsilon, self.dtype)
+        out = [
+            label_posterior(
+                self.recipe, self.state, self.X[at], self.evidence[at], epsilon
+            )
+            for at in self.pieces()
+        ]
+        proba, agreement = (np.concatenate([np.asarray(o[i]) for o in out]) for i in (0, 1))
+        proba = proba.astype(np.float64)
+        return proba / proba.sum(1, keepdims=True), agreement.astype(np.float64)
+
+    def left_out(self) -> Float[np.ndarray, "N C"]:
+        """Log predictive probability of every item, without its own answers."""
+        epsilon = jnp.asarray(self.epsilon, self.dtype)
+        out = [
+            leave_one_out(self.recipe, self.state, self.X[at], self.evidence[at], epsilon)
+            for at in self.pieces()
+        ]
+        return np.concatenate([np.asarray(o) for o in out]).astype(np.float64)
+
+
+@partial(jax.jit, static_argnames="recipe")
+def label_posterior(
+    recipe: Recipe, state: State, X: jax.Array, evidence: jax.Array, epsilon: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """q(z) of some items, and q(z is where f is the largest)."""
+    at = model.states(
+        recipe, model.latent(recipe, state.natural, state.hyper, X), epsilon
+    )
+    proba = labels.label_proba(at, evidence, recipe.factorised)
+    return proba, inference.agreement(recipe, at, Batch(X, evidence))
+
+
+@partial(jax.jit, static_argnames="recipe")
+def leave_one_out(
+    recipe: Recipe, state: State, X: jax.Array, evidence: jax.Array, epsilon: jax.Array
+) -> jax.Array:
+    """log p(z) of some items as the other items alone would have it.
+
+    An item's own pull on f is a Gaussian site with the slopes of its term of the
+    bound; dividing it out of q(f) leaves the cavity of expectation propagation.
+    """
+    latent = model.latent(recipe, state.natural, state.hyper, X)
+
+    def gain(latent: sparse_gp.Latent) -> jax.Array:
+        at = model.states(recipe, latent, epsilon)
+        return labels.best_bound(at, evidence, recipe.factorised).sum()
+
+    cavity = sparse_gp.cavity(latent, jax.grad(gain)(latent))
+    proba = links.predictive(model.states(recipe, cavity, epsilon))
+    return jnp.log(jnp.maximum(proba, jnp.finfo(proba.dtype).tiny))
+
+
+def best_epsilon(agreement: Float[np.ndarray, " N"]) -> float:
+    """Return the mean of q(z is not where f is the largest): the optimum of the bound."""
+    return float(np.clip((1 - agreement).mean(), EPSILON_FLOOR, 0.5))
+
+
+def best_sharpness(
+    log_proba: Float[np.ndarray, "N C"], evidence: Float[np.ndarray, "N C"]
+) -> float:
+    """Return the power t of p(z | x) under which the answers are the most likely.
+
+    Σₙ log Σ_c softmax_c(t log p) e^{evidence}, over leave-one-out predictions: a t
+    above one says that the Gaussian process was more modest than it had to be.
+    """
+    powers = np.exp(np.linspace(np.log(0.4), np.log(4), 47))
+
+    def likelihood(power: float) -> float:
+        proba, _ = crowd.posterior(power * log_proba)
+        with np.errstate(divide="ignore"):
+            return float(crowd.posterior(np.log(proba) + evidence)[1].sum())
+
+    return float(powers[int(np.argmax([likelihood(t) for t in powers]))])
+
+
+def _what_is_wrong(X: np.ndarray) -> str:
+    n_distinct = len(np.unique(X[:20_000], axis=0))
+    return (
+        f"the covariance of the inducing points could not be factorised, even with more "
+        f"jitter. Of {len(X[:20_000])} items {n_distinct} are distinct, and the scaled "
+        f"features reach {np.abs(X).max():.3g}. Remove repeated items and outliers, or "
+        f"use fewer inducing points."
+    )
