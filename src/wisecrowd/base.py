@@ -293,7 +293,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     def predict_proba(
         self, X: Any, annotations: Any = None, *, items: Any = None
     ) -> Array:
-        """Return class probabilities of new items, with their answers if there are any.
+        """Return class probabilities of new items, with their answers if given.
 
         Parameters
         ----------
@@ -352,8 +352,8 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
         what = "NaN" if np.isnan(table[row, column]) else "infinity"
         raise InputError(
             f"X contains {what}: {int(bad.sum())} entries of {table.size} are NaN or "
-            f"infinite, the first in row {row}, column {column}. Fill them in, or leave "
-            f"those items out."
+            f"infinite, the first in row {row}, column {column}. Fill them in, or "
+            f"leave those items out."
         )
     return table
 

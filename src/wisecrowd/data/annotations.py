@@ -401,10 +401,12 @@ class Annotations:
         return replace(self, items=names, gold_codes=gold)._recoded("item", where)
 
     def with_items(self, items: Ids) -> "Annotations":
-        """Return the same annotations with other names for the items, in their order."""
+        """Return the same annotations with other names for the items, in order."""
         names = unique(vocabulary_values(items, "item"), "item")
         if len(names) != len(self.items):
-            raise InputError(f"{len(names)} names were given for {len(self.items)} items.")
+            raise InputError(
+                f"{len(names)} names were given for {len(self.items)} items."
+            )
         return replace(self, items=names)
 
     def with_gold(self, gold: Gold) -> "Annotations":

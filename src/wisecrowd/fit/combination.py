@@ -1,4 +1,4 @@
-"""Variational Bayes of a crowd without features: the start of SVGPCR, and all of BCC."""
+"""Variational Bayes of a crowd without features: SVGPCR's start, and all of BCC."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ def combine(
     max_iter: int,
     tol: float | None,
 ) -> Combined:
-    """Alternate q(Z), q(R), q(π) and the annotators' prior until the bound stands still.
+    """Alternate q(Z), q(R), q(π) and the prior until the bound stands still.
 
     π ~ Dir(1), R[a, c, :] ~ Dir(α[c, :]); α is learned where there is a `hyper`.
     """

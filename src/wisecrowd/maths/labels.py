@@ -36,8 +36,8 @@ def best_bound(
 
 def proba_by_state(
     states: States, evidence: Float[Array, "B C"], factorised: bool
-) -> Float[Array, "B #S C"]:
-    """q(z | state) ∝ p(z | state) e^{evidence}; factorised: one q(z) for all states."""
+) -> Float[Array, "B Q C"]:
+    """q(z | state) ∝ p(z | state) e^{evidence}; factorised: one q(z), Q = 1."""
     if factorised:
         return jax.nn.softmax(mean_log_proba(states) + evidence, axis=1)[:, None, :]
     return jax.nn.softmax(states.log_proba + evidence[:, None, :], axis=2)

@@ -58,7 +58,7 @@ def robust_max_states(
 def robust_max_table(
     n_classes: int, epsilon: Float[Array, ""]
 ) -> Float[Array, "1 C C"]:
-    """log p(z | f_i is the largest): log(1 − ε) for z = i, else log(ε / (C − 1))."""
+    """Return log p(z | f_i is the largest): log(1 − ε), or log(ε / (C − 1))."""
     same = jnp.eye(n_classes, dtype=bool)
     miss = jnp.log(epsilon / (n_classes - 1))
     return jnp.where(same, jnp.log1p(-epsilon), miss)[None]

@@ -1,7 +1,7 @@
 """Sparse variational Gaussian processes in whitened coordinates.
 
-u = L w with L Lᵀ = K_uu, so that p(w) = N(0, I) whatever the kernel. q(w_c) = N(m_c, S_c)
-for every class is kept by its natural parameters: shift_c = S_c⁻¹ m_c and
+u = L w with L Lᵀ = K_uu, so that p(w) = N(0, I) whatever the kernel. For every class
+q(w_c) = N(m_c, S_c) is kept by its natural parameters: shift_c = S_c⁻¹ m_c and
 precision_c = S_c⁻¹.
 """
 
@@ -41,9 +41,7 @@ class Latent(NamedTuple):
 def prior_natural(n_classes: int, n_inducing: int) -> Natural:
     """Return q(w) = p(w) = N(0, I)."""
     eye = jnp.eye(n_inducing)
-    return Natural(
-        jnp.zeros((n_classes, n_inducing)), jnp.tile(eye, (n_classes, 1, 1))
-    )
+    return Natural(jnp.zeros((n_classes, n_inducing)), jnp.tile(eye, (n_classes, 1, 1)))
 
 
 def inverse_root(matrix: Float[Array, "C M M"]) -> Float[Array, "C M M"]:
@@ -84,7 +82,7 @@ def projection(
     X: Float[Array, "B D"],
     jitter: float = JITTER,
 ) -> tuple[Float[Array, "M B"], Float[Array, " B"]]:
-    """A = L⁻¹ K_uf, and what w leaves of the variance of f: k(x, x) − |a|².
+    """Return A = L⁻¹ K_uf, and what w leaves of f's variance: k(x, x) − |a|².
 
     K_uu is factorised in 64 bits; what is as long as the batch has the precision of X.
     """

@@ -32,6 +32,13 @@ MIN_STEPS = 300  # what the smallest crowd needs
 DEFAULT_PASSES = 20  # what the largest does
 
 
+class LatentMoments(NamedTuple):
+    """Mean and variance of the latent functions, (n, C) each."""
+
+    mean: Array
+    var: Array
+
+
 class InducingPoints(NamedTuple):
     """Where the inducing points are, in the user's units, and their class."""
 
@@ -67,7 +74,9 @@ class GaussianProcessClassifier(CrowdClassifier):
         with jax.enable_x64(True):
             n_features, n_classes = X.shape[1], annotators.prior.shape[1]
             start = model.starting_kernel(recipe, n_features, n_classes)
-            hyper = Hyper(start, jnp.asarray(inducing_points(scaled, self.n_inducing, rng)))
+            hyper = Hyper(
+                start, jnp.asarray(inducing_points(scaled, self.n_inducing, rng))
+            )
         schedule = self._schedule(len(X))
         with Trace(name, -(-schedule.n_steps // 100) * 100, self.progress) as trace:
             trained = train(
@@ -77,7 +86,7 @@ class GaussianProcessClassifier(CrowdClassifier):
         return trained
 
     def _remember(self, trained: Trained, scale: Scaling, trace: Trace) -> None:
-        self.gp_ = {
+        self.gp_: dict[str, Any] = {
             "shift": trained.natural.shift,
             "precision": trained.natural.precision,
             "inducing": trained.hyper.inducing,
@@ -133,11 +142,11 @@ class GaussianProcessClassifier(CrowdClassifier):
 
     # -- predictions ------------------------------------------------------------
 
-    def latent_moments(self, X: Any) -> sparse_gp.Latent:
+    def latent_moments(self, X: Any) -> LatentMoments:
         """Return mean and variance of the C latent functions at new items, (n, C)."""
         check_is_fitted(self)
         table = checked_features(self, X, reset=False)
-        return sparse_gp.Latent(*self._by_pieces(_latent, table))
+        return LatentMoments(*self._by_pieces(_latent, table))
 
     def inducing_points(self) -> InducingPoints:
         """Return the inducing points in the units of X, each with its class."""
@@ -171,7 +180,9 @@ class GaussianProcessClassifier(CrowdClassifier):
                 function(recipe, natural, hyper, jnp.asarray(piece), epsilon)
                 for piece in _padded_pieces(scaled)
             ]
-        parts = [np.concatenate([np.asarray(o[i]) for o in out]) for i in range(len(out[0]))]
+        parts = [
+            np.concatenate([np.asarray(o[i]) for o in out]) for i in range(len(out[0]))
+        ]
         return [part[: len(X)].astype(np.float64) for part in parts]
 
 
@@ -308,7 +319,9 @@ class SVGPCR(GaussianProcessClassifier):
                 answers, start, labels.gold_codes, hyper,
                 trace=trace, max_iter=50, tol=None,
             )  # fmt: skip
-        annotators = Annotators(answers, labels.gold_codes, alone.prior, alone.prior, hyper)
+        annotators = Annotators(
+            answers, labels.gold_codes, alone.prior, alone.prior, hyper
+        )
         return annotators.learn(alone.proba)
 
 
@@ -371,8 +384,8 @@ class SVGP(GaussianProcessClassifier):
         if len(labels.annotators) > 1 or len(labels) > len(labels.items):
             raise InputError(
                 f"SVGP learns from one right label an item, but there are answers of "
-                f"{len(labels.annotators)} annotators ({listed(labels.annotators, 3)}). "
-                f"Use SVGPCR for a crowd."
+                f"{len(labels.annotators)} annotators "
+                f"({listed(labels.annotators, 3)}). Use SVGPCR for a crowd."
             )
         gold = labels.gold_codes.copy()
         gold[labels.item] = labels.label

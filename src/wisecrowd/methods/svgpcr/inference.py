@@ -69,7 +69,9 @@ def step(
     at = model.states(recipe, latent, epsilon)
     terms = labels.label_terms(at, batch.evidence, recipe.factorised)
     seen = Seen(
-        *(term.sum() for term in terms),
+        labels=terms.labels.sum(),
+        features=terms.features.sum(),
+        entropy=terms.entropy.sum(),
         proba=labels.label_proba(at, batch.evidence, recipe.factorised),
         agreement=agreement(recipe, at, batch),
     )

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from wisecrowd.maths import kernels, labels, links, sparse_gp
@@ -29,7 +28,7 @@ class Recipe(NamedTuple):
 
 
 class Hyper(NamedTuple):
-    """Parameters of the kernel (leading axis: 1 or C) and where the inducing points are."""
+    """The kernel's parameters (leading axis: 1 or C) and the inducing points."""
 
     kernel: kernels.Params
     inducing: Float[Array, "M D"]
@@ -108,7 +107,9 @@ def bound(
     terms = labels.label_terms(at, batch.evidence, recipe.factorised)
     scale = recipe.n_items / batch.X.shape[0]
     return Bound(
-        *(scale * term.sum() for term in terms),
+        labels=scale * terms.labels.sum(),
+        features=scale * terms.features.sum(),
+        entropy=scale * terms.entropy.sum(),
         kl_gp=sparse_gp.kl_to_prior(natural),
         kl_annotators=jnp.asarray(kl_annotators),
     )
@@ -118,4 +119,4 @@ def starting_kernel(recipe: Recipe, n_features: int, n_classes: int) -> kernels.
     """Return the kernel's parameters to begin with, stacked along the classes."""
     params = recipe.kernel.start(n_features)
     n_kernels = 1 if recipe.shared else n_classes
-    return jax.tree.map(lambda p: jnp.tile(p, (n_kernels, *np.ones(p.ndim, int))), params)
+    return jax.tree.map(lambda p: jnp.stack([p] * n_kernels), params)

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from wisecrowd._checks import one_of
 
 N_FOR_START = 20_000  # items that k-means sees: more of them move no centre
-COMMENSURATE = 10.0  # spreads within this factor of the median are of one kind
+COMMENSURATE = 30.0  # spreads within this factor of the median are of one kind
 
 
 class Scaling(NamedTuple):

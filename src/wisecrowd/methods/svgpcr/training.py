@@ -43,7 +43,7 @@ class Schedule:
     warm_up: float = 0.2
     cool_down: float = 0.6
 
-    def rates(self, first: int, n_steps: int, dtype: str) -> Rates:
+    def rates(self, first: int, n_steps: int) -> Rates:
         """Return the rates of the steps from `first` on."""
         at = first + np.arange(n_steps)
         left = np.clip((1 - at / self.n_steps) / self.cool_down, 0, 1)
@@ -156,7 +156,7 @@ class _Loop:
         self.set_evidence()
 
     def set_evidence(self) -> None:
-        """Lay out what the annotators say; the largest entry of an item becomes zero."""
+        """Lay out what the annotators say; an item's largest entry becomes zero."""
         evidence = self.annotators.evidence()
         top = evidence.max(1, keepdims=True)
         self.offset = float(top.sum())
@@ -181,7 +181,7 @@ class _Loop:
             Batch(self.X, self.evidence),
             jnp.asarray(rows),
             jnp.asarray(self.epsilon, self.dtype),
-            self.schedule.rates(self.done, self.chunk, self.dtype),
+            self.schedule.rates(self.done, self.chunk),
         )
         terms = self.terms(state, seen)
         if not np.isfinite(terms["bound"]):
@@ -204,10 +204,12 @@ class _Loop:
             "labels": float(seen.labels.mean()) * scale + self.offset,
             "features": float(seen.features.mean()) * scale,
             "entropy": float(seen.entropy.mean()) * scale,
-            "kl_gp": float(sparse_gp.kl_to_prior(state.natural)),
+            "kl_gp": float(_kl_to_prior(state.natural)),
             "kl_annotators": self.annotators.kl(),
         }
-        return {**terms, "bound": float(model.Bound(**terms).total)}
+        gained = terms["labels"] + terms["features"] + terms["entropy"]
+        lost = terms["kl_gp"] + terms["kl_annotators"]
+        return {**terms, "bound": gained - lost}
 
     def follow(self) -> None:
         """Update epsilon and the annotators, once every item has been seen."""
@@ -277,7 +279,8 @@ class _Loop:
     def pieces(self) -> list[slice]:
         """Return slices that cover all items."""
         return [
-            slice(i, i + CHUNK_ITEMS) for i in range(0, self.recipe.n_items, CHUNK_ITEMS)
+            slice(i, i + CHUNK_ITEMS)
+            for i in range(0, self.recipe.n_items, CHUNK_ITEMS)
         ]
 
     def all_labels(self) -> tuple[np.ndarray, np.ndarray]:
@@ -289,7 +292,9 @@ class _Loop:
             )
             for at in self.pieces()
         ]
-        proba, agreement = (np.concatenate([np.asarray(o[i]) for o in out]) for i in (0, 1))
+        proba, agreement = (
+            np.concatenate([np.asarray(o[i]) for o in out]) for i in (0, 1)
+        )
         proba = proba.astype(np.float64)
         return proba / proba.sum(1, keepdims=True), agreement.astype(np.float64)
 
@@ -297,10 +302,15 @@ class _Loop:
         """Log predictive probability of every item, without its own answers."""
         epsilon = jnp.asarray(self.epsilon, self.dtype)
         out = [
-            leave_one_out(self.recipe, self.state, self.X[at], self.evidence[at], epsilon)
+            leave_one_out(
+                self.recipe, self.state, self.X[at], self.evidence[at], epsilon
+            )
             for at in self.pieces()
         ]
         return np.concatenate([np.asarray(o) for o in out]).astype(np.float64)
+
+
+_kl_to_prior = jax.jit(sparse_gp.kl_to_prior)
 
 
 @partial(jax.jit, static_argnames="recipe")
@@ -319,7 +329,7 @@ def label_posterior(
 def leave_one_out(
     recipe: Recipe, state: State, X: jax.Array, evidence: jax.Array, epsilon: jax.Array
 ) -> jax.Array:
-    """log p(z) of some items as the other items alone would have it.
+    """Return log p(z) of some items as the other items alone would have it.
 
     An item's own pull on f is a Gaussian site with the slopes of its term of the
     bound; dividing it out of q(f) leaves the cavity of expectation propagation.
@@ -336,7 +346,7 @@ def leave_one_out(
 
 
 def best_epsilon(agreement: Float[np.ndarray, " N"]) -> float:
-    """Return the mean of q(z is not where f is the largest): the optimum of the bound."""
+    """Return the mean of q(z is not where f is the largest): the best epsilon."""
     return float(np.clip((1 - agreement).mean(), EPSILON_FLOOR, 0.5))
 
 
@@ -359,10 +369,10 @@ def best_sharpness(
 
 
 def _what_is_wrong(X: np.ndarray) -> str:
-    n_distinct = len(np.unique(X[:20_000], axis=0))
+    some = X[:20_000]
     return (
-        f"the covariance of the inducing points could not be factorised, even with more "
-        f"jitter. Of {len(X[:20_000])} items {n_distinct} are distinct, and the scaled "
-        f"features reach {np.abs(X).max():.3g}. Remove repeated items and outliers, or "
-        f"use fewer inducing points."
+        f"the covariance of the inducing points could not be factorised, even with "
+        f"more jitter. Of {len(some)} items {len(np.unique(some, axis=0))} are "
+        f"distinct, and the scaled features reach {np.abs(X).max():.3g}. Remove "
+        f"repeated items and outliers, or use fewer inducing points."
     )
