@@ -77,7 +77,8 @@ class Stationary(Kernel):
         """
         shape = (n_features,) if self.ard else ()
         log_scale = jnp.full(shape, 0.5 * np.log(n_features))
-        return {"log_scale": log_scale, "log_variance": jnp.log(jnp.full((), 20.0))}
+        # Of NumPy: a Python number is "weakly typed", and steps would compile thrice.
+        return {"log_scale": log_scale, "log_variance": jnp.asarray(np.log(20.0))}
 
     def __call__(
         self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
