@@ -29,33 +29,48 @@ _WHERE = {
     "write_annotations": "wisecrowd.data.writing",
 }
 
-_METHOD_NAMES = {
-    "majority-vote": "MajorityVote",
-    "dawid-skene": "DawidSkene",
-    "bcc": "BCC",
-    "glad": "GLAD",
-}
-
 
 class _Methods(Mapping[str, type]):
     """From a command-line name to the class of a method, imported when asked for."""
 
+    def __init__(self, classes: Mapping[str, str]) -> None:
+        self._classes = classes
+
     def __getitem__(self, name: str) -> type:
         found: type = getattr(
-            import_module(_WHERE[_METHOD_NAMES[name]]), _METHOD_NAMES[name]
+            import_module(_WHERE[self._classes[name]]), self._classes[name]
         )
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_METHOD_NAMES)
+        return iter(self._classes)
 
     def __len__(self) -> int:
-        return len(_METHOD_NAMES)
+        return len(self._classes)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._classes  # without importing it
+
+    def __or__(self, other: "_Methods") -> "_Methods":
+        return _Methods({**self._classes, **other._classes})
 
 
-METHODS = _Methods()
+AGGREGATORS = _Methods(
+    {
+        "majority-vote": "MajorityVote",
+        "dawid-skene": "DawidSkene",
+        "bcc": "BCC",
+        "glad": "GLAD",
+    }
+)
+"""The methods that need nothing but the answers."""
 
-__all__ = ["METHODS", "__version__", *sorted(_WHERE)]  # noqa: PLE0604
+CLASSIFIERS = _Methods({"svgpcr": "SVGPCR", "svgp": "SVGP"})
+"""The methods that learn from features too."""
+
+METHODS = AGGREGATORS | CLASSIFIERS
+
+__all__ = ["AGGREGATORS", "CLASSIFIERS", "METHODS", "__version__", *sorted(_WHERE)]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,9 @@ from wisecrowd._version import __version__
 from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
 from wisecrowd.cli.demo import demo
+from wisecrowd.cli.fit import fit
 from wisecrowd.cli.options import as_options
+from wisecrowd.cli.predict import predict
 from wisecrowd.cli.simulate import simulate
 
 USERS_MISTAKE, INTERRUPTED = 2, 130
@@ -88,11 +90,12 @@ def _about(
     """Labels with honest probabilities, and the skill of every annotator, from a crowd.
 
     Start with [bold]wisecrowd demo[/bold], then with your own file:
-    [bold]wisecrowd aggregate answers.csv --out run/[/bold]
+    [bold]wisecrowd aggregate answers.csv --out run/[/bold], or with features
+    [bold]wisecrowd fit answers.csv --features features.parquet --out run/[/bold]
     """
 
 
-for command in (aggregate, compare, simulate, demo):
+for command in (demo, fit, predict, aggregate, compare, simulate):
     app.command()(command)
 
 

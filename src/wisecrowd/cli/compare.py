@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wisecrowd import METHODS
+from wisecrowd import AGGREGATORS
 from wisecrowd.cli import options as opt
 
 HEADINGS = {
@@ -54,8 +54,9 @@ def compare(
     Against known classes where there are some; otherwise by how far the methods agree
     and by how well each predicts answers that it has not seen.
     """
-    names = [opt.method_name(n) for n in opt.several(methods) or METHODS]
-    models = {n: opt.made_method(n, seed=seed, quiet=quiet) for n in names}
+    chosen = opt.several(methods) or AGGREGATORS
+    names = [opt.method_name(n, AGGREGATORS) for n in chosen]
+    models = {n: opt.made_method(n, AGGREGATORS, seed=seed, quiet=quiet) for n in names}
     read = opt.labels_from(
         labels, format=format, task=task, workflow=workflow, version=version, item=item,
         annotator=annotator, label=label, classes=classes, answers=answers,

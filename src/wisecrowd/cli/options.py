@@ -2,18 +2,20 @@
 
 import csv
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wisecrowd import METHODS
+from wisecrowd import CLASSIFIERS, METHODS
 
 if TYPE_CHECKING:
     from wisecrowd.data.annotations import Annotations
 
-_READING = "Reading the file"
+_READING = "Reading the file of answers"
+_FEATURES = "Reading the file of features"
 
 LabelsFile = Annotated[
     Path,
@@ -84,6 +86,37 @@ DropRepeats = Annotated[
         help="Keep one answer of a person on an item.",
     ),
 ]
+RunFolder = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="RUN", help="Folder to write the run into."),
+]
+GoldFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--gold",
+        metavar="FILE",
+        help="Known classes (columns item and gold), used inside the fit.",
+    ),
+]
+ItemIds = Annotated[
+    str | None,
+    typer.Option(
+        "--ids",
+        rich_help_panel=_FEATURES,
+        metavar="COL",
+        help="Column (or array) of the item ids. Default: the one called item, id or "
+        "the like; without one, rows are items 0, 1, 2, ...",
+    ),
+]
+FeaturesKey = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        rich_help_panel=_FEATURES,
+        metavar="NAME",
+        help="Array (npz, HDF5) or column of vectors (Parquet) that holds them.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of tables.")
@@ -94,7 +127,8 @@ Quiet = Annotated[
 
 
 _KEYWORDS = (
-    "(format|task|workflow|version|item|annotator|label|classes|answers|drop_repeats)"
+    "(format|task|workflow|version|item|annotator|label|classes|answers|drop_repeats|"
+    "key|n_inducing)"
 )
 
 
@@ -112,6 +146,7 @@ def as_options(sentence: str) -> str:
     dashed = re.sub(rf"\b{_KEYWORDS}=(?=')", r"--\1 ", dashed)
     dashed = re.sub(rf"\b{_KEYWORDS}=(?=[\s,.;)])", r"--\1", dashed)
     dashed = dashed.replace("repeats=True", "--repeats")
+    dashed = dashed.replace("--n_inducing", "--inducing")
     return dashed.replace("--drop_repeats", "--drop-repeats")
 
 
@@ -145,29 +180,60 @@ def labels_from(path: Path, **options: Any) -> "Annotations":
     return read_annotations(path, **options)
 
 
-def method_name(name: str) -> str:
+def method_name(name: str, methods: Mapping[str, type]) -> str:
     """Return the name as ``METHODS`` has it, or say which there are.
 
     Examples
     --------
-    >>> method_name("Dawid_Skene")
+    >>> from wisecrowd import AGGREGATORS
+    >>> method_name("Dawid_Skene", AGGREGATORS)
     'dawid-skene'
     """
     from wisecrowd._checks import InputError, listed
 
     key = name.strip().lower().replace("_", "-")
-    if key in METHODS:
+    if key in methods:
         return key
-    close = get_close_matches(key, list(METHODS), n=1, cutoff=0.5)
+    if key in METHODS:
+        other = "fit, with --features" if key in CLASSIFIERS else "aggregate"
+        raise InputError(
+            f"{key} is a method of another command, 'wisecrowd {other}'; the methods "
+            f"of this one are {listed(methods)}."
+        )
+    close = get_close_matches(key, list(methods), n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise InputError(
-        f"there is no method {name!r}; the methods are {listed(METHODS)}.{hint}"
+        f"there is no method {name!r}; the methods are {listed(methods)}.{hint}"
     )
 
 
-def made_method(name: str, *, seed: int, quiet: bool) -> Any:
-    """Return a method with its default settings, the seed where it draws at random."""
-    kind: Any = METHODS[method_name(name)]
+def made_method(
+    name: str, methods: Mapping[str, type], *, seed: int, quiet: bool, **settings: Any
+) -> Any:
+    """Return a method with these settings, None being its default.
+
+    The seed goes where something is drawn at random.
+    """
+    from wisecrowd._checks import InputError
+
+    key = method_name(name, methods)
+    kind: Any = methods[key]
     known = kind._get_param_names()
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    unknown = [OPTION_OF[name] for name in chosen if name not in known]
+    if unknown:
+        raise InputError(f"{key} has no use for {' and '.join(unknown)}: leave it out.")
     wanted = {"random_state": seed, "progress": False if quiet else None}
-    return kind(**{key: value for key, value in wanted.items() if key in known})
+    return kind(**{k: v for k, v in wanted.items() if k in known}, **chosen)
+
+
+OPTION_OF = {
+    "n_inducing": "--inducing",
+    "kernel": "--kernel",
+    "link": "--link",
+    "epsilon": "--epsilon",
+    "annotator_prior": "--prior",
+    "max_epochs": "--epochs",
+    "time_limit": "--time-limit",
+}
+"""The option that sets each setting of a classifier."""

@@ -18,24 +18,33 @@ DIGITS = "%.6g"  # of a CSV, which people read; Parquet has all of them
 
 
 def label_table(model: Any, labels: Annotations) -> pd.DataFrame:
+    """Return one row an item of the fit: its class and how sure that is."""
+    n_answers = np.diff(labels.row_start)
+    return probability_table(
+        model.items_, model.label_proba_, model.classes_, n_answers
+    )
+
+
+def probability_table(
+    items: Any, proba: Any, classes: Any, n_answers: Any
+) -> pd.DataFrame:
     """Return one row an item: its class, how sure, and every class's probability.
 
     Columns are item, label, probability, n_answers, entropy (nats), margin (to the
     second class), and ``p_`` with the name of each class.
     """
-    proba = model.label_proba_
     order = np.sort(proba, axis=1)
     table = pd.DataFrame(
         {
-            "item": model.items_,
-            "label": model.labels_,
+            "item": items,
+            "label": classes[proba.argmax(1)],
             "probability": order[:, -1],
-            "n_answers": np.diff(labels.row_start),
+            "n_answers": n_answers,
             "entropy": entropy(proba),
             "margin": order[:, -1] - order[:, -2],
         }
     )
-    names = [f"p_{name}" for name in model.classes_]
+    names = [f"p_{name}" for name in classes]
     return pd.concat([table, pd.DataFrame(proba, columns=names)], axis=1)
 
 
@@ -72,22 +81,45 @@ def check_folder(folder: Path | None) -> None:
         )
 
 
+def check_table_file(path: Path | None) -> None:
+    """Refuse a file that `write_table` could not write, before any long work."""
+    if path is None:
+        return
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise InputError(f"{path}: call the file .csv or .parquet.")
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder. Choose another name.")
+    check_folder(path.parent)
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a CSV or a Parquet file, by the end of its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix.lower() == ".csv":
+        _write_csv(table, path)
+    else:
+        _write_parquet(table, path)
+
+
 def write_run(model: Any, labels: Annotations, folder: Path) -> None:
     """Write the model and its tables into a folder."""
     save(model, folder)
     items = label_table(model, labels)
-    with _replaced(folder / "labels.parquet") as path:
-        items.to_parquet(path, index=False)
+    _write_parquet(items, folder / "labels.parquet")
     _write_csv(items, folder / "labels.csv")
     _write_csv(model.annotator_summary(), folder / "annotators.csv")
-    with _replaced(folder / "confusion.parquet") as path:
-        confusion_table(model).to_parquet(path, index=False)
+    _write_parquet(confusion_table(model), folder / "confusion.parquet")
     _write_csv(model.trace_.reset_index(), folder / "trace.csv", digits=None)
 
 
 def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
     with _replaced(path) as temporary:
         table.to_csv(temporary, index=False, float_format=digits)
+
+
+def _write_parquet(table: pd.DataFrame, path: Path) -> None:
+    with _replaced(path) as temporary:
+        table.to_parquet(temporary, index=False)
 
 
 @contextmanager

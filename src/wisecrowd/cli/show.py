@@ -65,30 +65,24 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}" if math.isfinite(value) else "–"
 
 
-def show_classes(model: Any) -> None:
+def show_classes(items: pd.DataFrame, classes: Any) -> None:
     """Print how many items each class has, if they fit on a page."""
-    if len(model.classes_) > MOST_CLASSES:
+    if len(classes) > MOST_CLASSES:
         return
-    counts = pd.Series(model.labels_).value_counts()
-    proba = model.label_proba_.max(1)
-    rows = [
-        (
-            str(name),
-            f"{counts.get(name, 0):,}",
-            f"{counts.get(name, 0) / len(proba):.1%}",
-            number(proba[model.labels_ == name].mean()) if name in counts else "–",
-        )
-        for name in model.classes_
-    ]
-    columns = ("<class", "items", "share", "mean probability")
-    show_table("Classes", columns, rows)
+    rows = []
+    for name in classes:
+        mine = items["probability"][items["label"] == name]
+        share = f"{len(mine) / len(items):.1%}"
+        rows.append((str(name), f"{len(mine):,}", share, number(mine.mean())))
+    show_table("Classes", ("<class", "items", "share", "mean probability"), rows)
 
 
 def show_items(items: pd.DataFrame, most: int = 5) -> None:
-    """Print the items with answers that are furthest from settled."""
+    """Print the items that are furthest from settled: answered ones, if there are."""
     classes = [name for name in items.columns if name.startswith("p_")]
     answered = items[items["n_answers"] > 0]
-    open_items = answered.sort_values("probability", kind="stable").head(most)
+    shown = items if answered.empty else answered
+    open_items = shown.sort_values("probability", kind="stable").head(most)
     second = np.argsort(-open_items[classes].to_numpy(), axis=1, kind="stable")[:, 1]
     each: Any = open_items.itertuples()
     rows = [
@@ -112,14 +106,17 @@ def show_items(items: pd.DataFrame, most: int = 5) -> None:
 
 
 def show_annotators(summary: pd.DataFrame, most: int = 5) -> None:
-    """Print the most and the least reliable annotators, with intervals and flags."""
+    """Print the most and the least reliable annotators, with intervals and flags.
+
+    A column ``truth``, if there is one, is shown instead of the informativeness.
+    """
     best = summary.sort_values("low", ascending=False, kind="stable")
     columns = (
         "<annotator",
         "answers",
         "accuracy",
         "95 % interval",
-        "informative",
+        "in truth" if "truth" in summary else "informative",
         "<flag",
     )
     if len(summary) <= 2 * most:
@@ -158,7 +155,7 @@ def _people(rows: pd.DataFrame) -> list[tuple[str, ...]]:
             f"{row.n_labels:,}",
             number(row.accuracy),
             f"{number(row.low)} to {number(row.high)}",
-            number(row.informativeness),
+            number(row.truth if "truth" in rows else row.informativeness),
             flags_of(row),
         )
         for row in each

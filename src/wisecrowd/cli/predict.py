@@ -1,0 +1,140 @@
+"""``wisecrowd predict``: class probabilities of new items."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wisecrowd.cli import options as opt
+
+
+def predict(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", show_default=False, help="A folder that fit has written."
+        ),
+    ],
+    features: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FEATURES",
+            show_default=False,
+            help="Features of the new items: npy, npz, CSV, Parquet or HDF5.",
+        ),
+    ],
+    *,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--labels",
+            "-l",
+            metavar="FILE",
+            help="Answers on some of them, by known or new annotators.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
+    ] = None,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
+    ids: opt.ItemIds = None,
+    key: opt.FeaturesKey = None,
+    format: opt.Format = None,  # noqa: A002  (the word that users look for)
+    task: opt.Task = None,
+    workflow: opt.Workflow = None,
+    version: opt.Version = None,
+    item: opt.Item = None,
+    annotator: opt.Annotator = None,
+    label: opt.Label = None,
+    drop_repeats: opt.DropRepeats = None,
+) -> None:
+    """Predict the classes of new items with a fitted classifier.
+
+    [bold]wisecrowd predict run/ new.parquet --out predictions.csv[/bold]
+
+    Where some of them have been answered already, --labels uses that too.
+    """
+    from wisecrowd.cli.joined import features_from, joined, said
+    from wisecrowd.cli.run_folder import check_table_file
+
+    check_table_file(out)
+    model = _classifier(run)
+    table = features_from(features, ids, key)
+    _check_width(model, table.X, features)
+    both: Any = None
+    notes: tuple[str, ...] = (str(table),)
+    if labels is not None:
+        read = opt.labels_from(
+            labels, format=format, task=task, workflow=workflow, version=version,
+            item=item, annotator=annotator, label=label, classes=None, answers=None,
+            drop_repeats=drop_repeats,
+        )  # fmt: skip
+        _check_answers(model, read, labels)
+        both = joined(read, table)
+        notes = (str(read.report), f"  {both}", *said(table, both))
+    _predict(model, table, both, out=out, notes=notes, as_json=as_json, quiet=quiet)
+
+
+def _predict(
+    model: Any, table: Any, both: Any, *, out: Any, notes: Any, **how: bool
+) -> None:
+    import numpy as np
+
+    from wisecrowd.cli import show
+    from wisecrowd.cli.run_folder import probability_table, write_table
+
+    if not how["quiet"]:
+        show.say(opt.as_options("\n".join(notes)))
+    names = table.items if both is None else both.items
+    n_answers = 0 if both is None else np.diff(both.row_start)
+    proba = model.predict_proba(table.X, both, items=names)
+    found = probability_table(names, proba, model.classes_, n_answers)
+    if out is not None:
+        write_table(found, out)
+    if how["as_json"]:
+        show.show_json({"classes": model.classes_, "items": found})
+    elif not how["quiet"]:
+        show.show_classes(found, model.classes_)
+        show.show_items(found)
+    if not how["quiet"]:
+        nothing = "nothing was written; add --out FILE to keep it"
+        show.say(nothing if out is None else f"wrote {out}: {len(found):,} items")
+
+
+def _classifier(run: Path) -> Any:
+    from wisecrowd._checks import InputError
+    from wisecrowd.base import CrowdClassifier
+    from wisecrowd.persist import load
+
+    model = load(run)
+    if isinstance(model, CrowdClassifier):
+        return model
+    raise InputError(
+        f"{run}: this run is of {type(model).__name__}, which learns nothing from "
+        f"features. Make one with 'wisecrowd fit ANSWERS --features FILE --out RUN'."
+    )
+
+
+def _check_width(model: Any, X: Any, path: Path) -> None:
+    from wisecrowd._checks import InputError
+
+    if X.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"{path}: it has {X.shape[1]:,} features an item, but the run was fitted "
+            f"on {model.n_features_in_:,}. Bring the same columns, in the same order."
+        )
+
+
+def _check_answers(model: Any, read: Any, path: Path) -> None:
+    import numpy as np
+
+    from wisecrowd._checks import InputError, listed
+
+    unknown = read.answers[~np.isin(read.answers, model.answers_)]
+    if len(unknown):
+        raise InputError(
+            f"{path}: the answers {listed(unknown, 5)} were not there at the fit, "
+            f"which knows {listed(model.answers_, 20)}."
+        )
