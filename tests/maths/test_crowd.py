@@ -207,7 +207,7 @@ def test_updated_prior_stays_where_nothing_is_learned_and_moves_where_it_is():
     assert gain > (counts * dirichlet.mean_log(prior + counts)).sum() - before
 
 
-def test_prior_hyper_has_its_mode_at_the_diagonal_prior():
+def test_prior_hyper_expects_eight_answers_of_nine_to_be_right():
     hyper = crowd.prior_hyper(3, 4)
     mode = (hyper.shape - 1) / hyper.rate
-    assert_allclose(mode, crowd.diagonal_prior(3, 4, 4.0, 1.0), rtol=1e-12)
+    assert_allclose(mode, crowd.diagonal_prior(3, 4, 8.0, 1.0), rtol=1e-12)

@@ -20,7 +20,7 @@ AnswerMatrix: TypeAlias = sparse.csr_matrix  # [N, A * K], how often
 PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
 
 LARGEST_SUM = 1e200  # of exp(log joint) over classes; far from where float64 ends
-HYPER_RATE = 1.0  # how strongly a learned prior is held to the diagonal one
+HYPER_SHAPE = 0.3  # how strongly a learned prior is held where it is small
 
 
 def answer_matrix(
@@ -197,17 +197,18 @@ class Hyperprior(NamedTuple):
     """An unnormalised Gamma on every concentration of the shared prior."""
 
     shape: Float[np.ndarray, "C K"]
-    rate: float
+    rate: Float[np.ndarray, "C K"]
 
 
 def prior_hyper(n_classes: int, n_answers: int) -> Hyperprior:
     """Return the hyperprior: its mode expects eight answers of nine to be right.
 
     Chosen on LabelMe, the label-only sets and simulated crowds. A weaker one lets a
-    crowd of few agree that one busy annotator is always right.
+    crowd of few agree that one busy annotator is always right; the `HYPER_SHAPE` keeps
+    the many small concentrations of a crowd with many classes from vanishing.
     """
     mode = diagonal_prior(n_classes, n_answers, 8.0, 1.0)
-    return Hyperprior(1 + HYPER_RATE * mode, HYPER_RATE)
+    return Hyperprior(1 + HYPER_SHAPE + mode, 1 + HYPER_SHAPE / mode)
 
 
 def updated_prior(

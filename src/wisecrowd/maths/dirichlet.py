@@ -122,7 +122,7 @@ def beta_below(
 def log_hyperprior(
     prior: Float[np.ndarray, "C K"],
     shape: Float[np.ndarray, "C K"],
-    rate: float,
+    rate: float | Float[np.ndarray, "C K"],
 ) -> float:
     """Σ (s − 1) log α − r α: an unnormalised Gamma on every concentration."""
     return float(((shape - 1) * np.log(prior) - rate * prior).sum())
@@ -132,7 +132,7 @@ def learned_prior(
     counts: Float[np.ndarray, "A C K"],
     prior: Float[np.ndarray, "C K"],
     shape: Float[np.ndarray, "C K"],
-    rate: float,
+    rate: float | Float[np.ndarray, "C K"],
     n_steps: int = 5,
 ) -> Float[np.ndarray, "C K"]:
     """Climb Σₐ log_evidence(nₐ, α) + log_hyperprior(α) by Minka's fixed point.
