@@ -1,6 +1,6 @@
 """One measured task in a fresh process: prints one line of JSON.
 
-Run by run.py in the environment of the benchmarks, where crowd-kit is; a process of
+Run by run.py in the environment of the benchmarks, where the peers are; a process of
 its own makes the peak memory that task's, and nobody else's.
 """
 
@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
+N_CHUNKS = 3  # of steps that are timed, after the one that compiles
 
 
 def simulated(shape: dict[str, int], seed: int) -> pd.DataFrame:
@@ -104,6 +106,15 @@ def fitted(args: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def step(args: argparse.Namespace) -> dict[str, Any]:
+    """Seconds a step of SVGPCR: `package` is one of our links, or gpflow."""
+    from one_step import crowd_with_features, measured_step
+
+    table = pd.read_parquet(args.folder / f"{args.crowd}.parquet")
+    crowd = crowd_with_features(table, args.seed)
+    return measured_step(crowd, args.package, N_CHUNKS, args.seed)
+
+
 def read(args: argparse.Namespace) -> dict[str, Any]:
     from wisecrowd.data.tables import read_annotations
 
@@ -128,7 +139,7 @@ def simulate(args: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["fit", "read", "simulate"])
+    parser.add_argument("what", choices=["fit", "step", "read", "simulate"])
     parser.add_argument("method")
     parser.add_argument("--package", default="wisecrowd")
     parser.add_argument("--crowd", default="ligo")
@@ -137,8 +148,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=600)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    task = {"fit": fitted, "read": read, "simulate": simulate}[args.what]
-    result = task(args)
+    tasks = {"fit": fitted, "step": step, "read": read, "simulate": simulate}
+    result = tasks[args.what](args)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kilobytes; macOS: bytes
     scale = 1e6 if sys.platform == "darwin" else 1e3
     print(json.dumps({**result, "peak_mb": round(peak / scale)}))
