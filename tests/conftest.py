@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import jax
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,10 +12,11 @@ from threadpoolctl import threadpool_limits
 import oracles
 from wisecrowd.data.annotations import Annotations
 
-# Read by JAX when a test first imports it; the label-only tests never do.
-os.environ.setdefault("JAX_ENABLE_X64", "1")
-os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
-os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
+# Not by environment variables: a plugin of pytest may have imported JAX before.
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_disable_most_optimizations", True)  # compiling is what costs
 
 # Two workers of pytest on two cores: more threads only wait for one another.
 threadpool_limits(1)

@@ -4,7 +4,9 @@ import itertools
 import math
 
 import numpy as np
+from scipy.integrate import quad
 from scipy.special import psi
+from scipy.stats import norm
 
 # -- metrics -----------------------------------------------------------------------
 
@@ -390,3 +392,173 @@ def glad_expected_log_joint(ability, log_easiness, rows, proba, spread):
             out += proba[n, c] * math.log(said)
     out -= sum((x - 1) ** 2 for x in ability) / (2 * spread[0] ** 2)
     return out - sum(x**2 for x in log_easiness) / (2 * spread[1] ** 2)
+
+
+# -- Gaussian processes of a crowd ---------------------------------------------------
+
+
+def se_kernel(scale, variance):
+    """k(x, y) = v exp(-|x/s - y/s|² / 2), as a function of two points."""
+
+    def k(x, y):
+        squared = 0.0
+        for d in range(len(x)):
+            s = scale[d] if np.ndim(scale) else scale
+            squared += ((x[d] - y[d]) / s) ** 2
+        return variance * math.exp(-squared / 2)
+
+    return k
+
+
+def gram(k, X, Y):
+    return np.array([[k(x, y) for y in Y] for x in X])
+
+
+def sparse_latent(k, Z, X, mean, cov, jitter):
+    """Mean and variance of f at X for q(u) = N(mean, cov), one class, no whitening."""
+    Kuu = gram(k, Z, Z)
+    Kuu = Kuu + jitter * np.mean(np.diag(Kuu)) * np.eye(len(Z))
+    means, variances = [], []
+    for x in X:
+        a = np.linalg.solve(Kuu, np.array([k(z, x) for z in Z]))
+        means.append(a @ mean)
+        variances.append(k(x, x) - a @ Kuu @ a + a @ cov @ a)
+    return np.array(means), np.array(variances)
+
+
+def gaussian_kl(mean, cov, prior_cov):
+    """KL(N(mean, cov) ‖ N(0, prior_cov))."""
+    inverse = np.linalg.inv(prior_cov)
+    log_dets = np.linalg.slogdet(prior_cov)[1] - np.linalg.slogdet(cov)[1]
+    spread = np.trace(inverse @ cov) + mean @ inverse @ mean
+    return 0.5 * (spread - len(mean) + log_dets)
+
+
+def largest_proba(mean, var):
+    """P(f_c is the largest) of one item, by adaptive integrals of φ_c Π Φ_j."""
+    mean, spread = np.array(mean), np.sqrt(np.array(var))
+    out = []
+    for c in range(len(mean)):
+
+        def inside(t, c=c):
+            value = norm.pdf(t, mean[c], spread[c])
+            for j in range(len(mean)):
+                if j != c:
+                    value *= norm.cdf(t, mean[j], spread[j])
+            return value
+
+        low, high = mean[c] - 10 * spread[c], mean[c] + 10 * spread[c]
+        cuts = [
+            m + k * s for m, s in zip(mean, spread, strict=True) for k in range(-8, 9)
+        ]
+        cuts = sorted({low, high, *(t for t in cuts if low < t < high)})
+        pieces = itertools.pairwise(cuts)
+        out.append(sum(quad(inside, a, b, epsabs=1e-13)[0] for a, b in pieces))
+    return np.array(out)
+
+
+def robust_max_states(mean, var, epsilon, largest):
+    """[(weight, log p(z | f_i is the largest))] of one item."""
+    n_classes, weights = len(mean), largest(mean, var)
+    out = []
+    for i in range(n_classes):
+        row = [math.log(epsilon / (n_classes - 1))] * n_classes
+        row[i] = math.log(1 - epsilon)
+        out.append((weights[i], row))
+    return out
+
+
+def softmax_states(mean, var, nodes):
+    """[(weight, log softmax(f))] of one item, node after node."""
+    out = []
+    for node in nodes:
+        f = [mean[c] + math.sqrt(var[c]) * node[c] for c in range(len(mean))]
+        total = math.log(sum(math.exp(x) for x in f))
+        out.append((1 / len(nodes), [x - total for x in f]))
+    return out
+
+
+def label_terms(states, evidence, factorised):
+    """(labels, features, entropy) of one item at its best q(z | f) or q(z)."""
+    n_classes = len(evidence)
+    average = [sum(w * row[c] for w, row in states) for c in range(n_classes)]
+    labels = features = entropies = 0.0
+    for weight, row in states:
+        prior = average if factorised else row
+        joint = np.array([[prior[c] + evidence[c] for c in range(n_classes)]])
+        q = normalised(joint)[0][0]
+        for c in range(n_classes):
+            if q[c] > 0:
+                labels += weight * q[c] * evidence[c]
+                features += weight * q[c] * row[c]
+        entropies += weight * entropy(q)
+    return labels, features, entropies
+
+
+def svgpcr_log_evidence(item, annotator, label, prior, labelling_proba):
+    """log Σ_Z p(Z) Π p(answers of a on class c), p(Z) as a function of a labelling."""
+    n_annotators, n_classes, n_answers = prior.shape
+    n_items = max(item) + 1
+    total = 0.0
+    for labelling in itertools.product(range(n_classes), repeat=n_items):
+        term = 0.0
+        for a in range(n_annotators):
+            for c in range(n_classes):
+                counts = [0] * n_answers
+                for n, who, y in zip(item, annotator, label, strict=True):
+                    if who == a and labelling[n] == c:
+                        counts[y] += 1
+                term += polya_log_evidence(counts, prior[a, c])
+        total += math.exp(term) * labelling_proba(labelling)
+    return math.log(total)
+
+
+def softmax_labelling_proba(cov, n_nodes=40):
+    """p(Z) of three items, two classes: Gauss-Hermite over f_1 − f_0 ~ N(0, 2 cov)."""
+    node, weight = np.polynomial.hermite_e.hermegauss(n_nodes)
+    weight = weight / weight.sum()
+    root = np.linalg.cholesky(2 * cov)
+    grid = np.array(list(itertools.product(node, repeat=3))) @ root.T
+    weights = np.prod(list(itertools.product(weight, repeat=3)), axis=1)
+
+    def proba(labelling):
+        side = np.array([1 if z == 1 else -1 for z in labelling])
+        return float(weights @ np.prod(1 / (1 + np.exp(-grid * side)), axis=1))
+
+    return proba
+
+
+def robust_max_labelling_proba(cov, epsilon):
+    """p(Z) of three items, two classes: orthants of f_1 − f_0, in closed form."""
+    spread = np.sqrt(np.diag(cov))
+    correlation = cov / np.outer(spread, spread)
+
+    def orthant(signs):
+        angles = 0.0
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            angles += math.asin(signs[i] * signs[j] * correlation[i, j])
+        return 1 / 8 + angles / (4 * math.pi)
+
+    def proba(labelling):
+        total = 0.0
+        for largest in itertools.product((0, 1), repeat=3):
+            value = orthant([2 * i - 1 for i in largest])
+            for z, i in zip(labelling, largest, strict=True):
+                value *= 1 - epsilon if z == i else epsilon
+            total += value
+        return total
+
+    return proba
+
+
+def gp_regression(cov, y, noise):
+    """Posterior of f given y = f + N(0, noise): mean, covariance; without each y."""
+    gain = cov @ np.linalg.inv(cov + noise * np.eye(len(y)))
+    mean, posterior = gain @ y, cov - gain @ cov
+    without = []
+    for n in range(len(y)):
+        rest = [i for i in range(len(y)) if i != n]
+        inverse = np.linalg.inv(cov[np.ix_(rest, rest)] + noise * np.eye(len(rest)))
+        a = cov[n, rest] @ inverse
+        without.append((a @ y[rest], cov[n, n] - a @ cov[rest, n]))
+    return mean, posterior, np.array(without)
