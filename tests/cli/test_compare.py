@@ -17,7 +17,7 @@ def test_methods_are_scored_against_gold_that_they_did_not_see(
     result = run("compare", answers, "--gold", gold, "--json")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
-    assert [row["method"] for row in found["methods"]] == list(wc.METHODS)
+    assert [row["method"] for row in found["methods"]] == list(wc.AGGREGATORS)
     labels = wc.read_annotations(answers)
     proba = wc.BCC().fit(labels).label_proba_
     truth = crowd.classes[crowd.truth]

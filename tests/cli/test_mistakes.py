@@ -8,18 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mistakes import one_sentence
 from wisecrowd.cli.options import as_options
 
 WISECROWD = Path(sys.executable).with_name("wisecrowd")
-
-
-def one_sentence(result, *words):
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    for word in words:
-        assert word in result.stderr
 
 
 def test_a_missing_file_is_named_with_what_is_near(run, answers):
@@ -103,7 +95,7 @@ def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
     def failing_write(*_):
         raise OSError(28, "No space left on device", "run/labels.csv")
 
-    monkeypatch.setattr("wisecrowd.cli.run_folder.write_run", failing_write)
+    monkeypatch.setattr("wisecrowd.cli.outcome.write_run", failing_write)
     result = run("aggregate", answers, "-q", "--out", answers.with_name("run"))
     one_sentence(result, "run/labels.csv: No space left on device.")
 

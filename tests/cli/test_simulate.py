@@ -1,4 +1,4 @@
-"""``wisecrowd simulate`` and ``demo``: crowds whose truth is known."""
+"""``wisecrowd simulate``: crowds whose truth is known."""
 
 import pandas as pd
 import pytest
@@ -57,14 +57,3 @@ def test_an_unknown_ending_is_a_sentence(run, tmp_path):
     assert result.exit_code == 2
     assert "'.xyz' says no format" in result.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_demo_compares_all_methods_and_leaves_a_run(run, tmp_path):
-    result = run("demo", "--out", tmp_path / "demo-run")
-    assert result.exit_code == 0, result.stderr
-    assert all(name in result.stdout for name in wc.METHODS)
-    assert "Least reliable annotators" in result.stdout
-    assert "Flagged as adversaries: " in result.stdout
-    assert "adversary 1.00" in result.stdout
-    assert type(wc.load(tmp_path / "demo-run")) is wc.BCC
-    assert max(map(len, result.stdout.splitlines())) <= 80

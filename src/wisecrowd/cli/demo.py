@@ -35,14 +35,8 @@ def demo(
     crowd = SVGPCR(N_INDUCING, random_state=seed).fit(
         digits.X, digits.labels, items=digits.labels.items
     )
-    rows.append(
-        _row(
-            "SVGPCR, both at once",
-            crowd.label_proba_,
-            crowd.predict_proba(digits.X_test),
-            digits,
-        )
-    )
+    proba = crowd.predict_proba(digits.X_test)
+    rows.append(_row("SVGPCR, both at once", crowd.label_proba_, proba, digits))
     show.say("learning from the truth, for comparison (SVGP) ...\n")
     right = SVGP(N_INDUCING, random_state=seed).fit(digits.X, truth)
     proba = right.predict_proba(digits.X_test)

@@ -1,0 +1,263 @@
+"""``wisecrowd fit`` and ``predict``: a classifier from answers and features."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import wisecrowd as wc
+from mistakes import one_sentence
+from wisecrowd.cli.fit import ALLOWED
+from wisecrowd.cli.options import OPTION_OF
+
+QUICK = ("--inducing", 5, "--epochs", 60)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Sixty items with features, of which the last ten have no answer."""
+    return wc.simulate(
+        60, 9, 3, answers_per_item=5, n_features=2, separation=8.0,
+        classes=["blip", "chirp", "whistle"], random_state=1,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(crowd, tmp_path_factory):
+    """The files of a user: answers.csv, features.parquet, gold.csv, new.csv."""
+    folder = tmp_path_factory.mktemp("crowd")
+    answers = crowd.labels.to_frame()
+    answers = answers[answers["item"] < 50]
+    answers["item"] = "sound " + answers["item"].astype(str)
+    answers.to_csv(folder / "answers.csv", index=False)
+    table = pd.DataFrame(crowd.X, columns=["x", "y"])
+    table.insert(0, "item", [f"sound {n}" for n in range(60)])
+    table.sample(frac=1, random_state=0).to_parquet(
+        folder / "features.parquet", index=False
+    )
+    table.tail(10).to_csv(folder / "new.csv", index=False)
+    gold = {"item": table["item"], "gold": crowd.classes[crowd.truth]}
+    pd.DataFrame(gold).head(20).to_csv(folder / "gold.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fitted(folder):
+    """A run folder, and what was said while it was made."""
+    from typer.testing import CliRunner
+
+    from wisecrowd.cli import app
+
+    command = ["fit", "answers.csv", "--features", "features.parquet", "--out", "run"]
+    places = {"answers.csv", "features.parquet", "run"}
+    command = [str(folder / word) if word in places else word for word in command]
+    result = CliRunner().invoke(app, [*command, *map(str, QUICK)])
+    assert result.exit_code == 0, result.output
+    return folder / "run", result
+
+
+def test_fit_prints_what_aggregate_prints(fitted):
+    _, result = fitted
+    for heading in ("Classes", "Least settled items", "Annotators, the most reliable"):
+        assert heading in result.stdout
+    assert "250 rows, 250 annotations" in result.stderr
+    assert "60 items, 2 features (ids in the file); 10 of them have no answer" in (
+        result.stderr
+    )
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_a_run_of_fit_has_the_files_of_any_run_and_all_items(fitted):
+    run_folder, _ = fitted
+    assert sorted(path.name for path in run_folder.iterdir()) == [
+        "annotators.csv", "confusion.parquet", "labels.csv", "labels.parquet",
+        "model.json", "model.safetensors", "trace.csv",
+    ]  # fmt: skip
+    model = wc.load(run_folder)
+    assert type(model) is wc.SVGPCR
+    assert model.n_inducing == 5
+    labels = pd.read_parquet(run_folder / "labels.parquet")
+    assert_array_equal(labels["item"], model.items_)
+    assert_array_equal(labels[[f"p_{c}" for c in model.classes_]], model.label_proba_)
+    silent = labels["item"].str.removeprefix("sound ").astype(int) >= 50
+    assert_array_equal(labels["n_answers"] == 0, silent)
+
+
+def test_answers_meet_the_features_of_their_own_item(run, fitted, folder, crowd):
+    result = run("predict", fitted[0], folder / "features.parquet", "--json")
+    found = pd.DataFrame(json.loads(result.stdout)["items"])
+    number = found["item"].str.removeprefix("sound ").astype(int)
+    truth = crowd.classes[crowd.truth][number]
+    assert (found["label"] == truth).mean() > 0.6  # a third, if rows were mixed up
+
+
+def test_predictions_are_written_as_the_model_makes_them(run, fitted, folder, tmp_path):
+    for name in ("out.csv", "new/out.parquet"):
+        result = run("predict", fitted[0], folder / "new.csv", "--out", tmp_path / name)
+        assert result.exit_code == 0, result.output
+        assert f"{name}: 10 items" in result.stderr
+        assert "Least settled items" in result.stdout
+        assert max(map(len, result.stdout.splitlines())) <= 80
+    X, items = wc.read_features(folder / "new.csv")
+    proba = wc.load(fitted[0]).predict_proba(X)
+    table = pd.read_parquet(tmp_path / "new/out.parquet")
+    assert list(table.columns[:3]) == ["item", "label", "probability"]
+    assert_array_equal(table["item"], items)
+    classes = ["p_blip", "p_chirp", "p_whistle"]
+    assert_array_equal(table[classes], proba)
+    text = pd.read_csv(tmp_path / "out.csv")
+    assert_allclose(text[classes], proba, rtol=1e-5)
+
+
+def test_answers_at_hand_change_a_prediction(run, fitted, folder, tmp_path):
+    people = wc.load(fitted[0]).annotator_summary().sort_values("low")["annotator"]
+    rows = [f"sound 55,{a},whistle" for a in (*people.tail(3), 1234)]
+    (tmp_path / "more.csv").write_text("\n".join(["item,annotator,label", *rows]))
+    arguments = ("predict", fitted[0], folder / "new.csv", "--json")
+    alone, with_answers = (
+        pd.DataFrame(json.loads(run(*arguments, *more).stdout)["items"])
+        for more in ((), ("--labels", tmp_path / "more.csv"))
+    )
+    assert with_answers["n_answers"].tolist() == [0] * 5 + [4] + [0] * 4
+    assert with_answers["p_whistle"][5] > alone["p_whistle"][5]
+    others = np.arange(10) != 5
+    assert_allclose(with_answers["p_whistle"][others], alone["p_whistle"][others])
+
+
+def test_without_ids_rows_are_items_by_number(run, crowd, tmp_path):
+    wc.write_annotations(crowd.labels, tmp_path / "a.csv")
+    np.save(tmp_path / "x.npy", crowd.X)
+    command = ("fit", tmp_path / "a.csv", "-f", tmp_path / "x.npy", *QUICK, "--json")
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["method"], found["n_items"]) == ("SVGPCR", 60)
+    assert "rows counted from 0" in result.stderr
+    assert run(*command, "-q").stderr == ""
+
+
+def test_gold_goes_into_the_fit_also_for_items_without_an_answer(run, folder, tmp_path):
+    result = run(
+        "fit", folder / "answers.csv", "-f", folder / "features.parquet", *QUICK,
+        "--gold", folder / "gold.csv", "--out", tmp_path / "run",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    model = wc.load(tmp_path / "run")
+    gold = pd.read_csv(folder / "gold.csv").set_index("item")["gold"]
+    labels = pd.Series(model.labels_, index=model.items_)
+    assert (labels[gold.index] == gold).all()
+
+
+def test_every_setting_reaches_the_model(run, folder, monkeypatch):
+    seen = {}
+
+    def fit(self, *_, **__):
+        seen.update(self.get_params())
+        raise wc.InputError("enough.")
+
+    monkeypatch.setattr(wc.SVGPCR, "fit", fit)
+    one_sentence(
+        run(
+            "fit", folder / "answers.csv", "-f", folder / "features.parquet", "-q",
+            "--inducing", 7, "--kernel", "matern32", "--link", "robustmax",
+            "--epsilon", "1e-3", "--prior", "flat", "--epochs", 3, "--time-limit", 9,
+            "--seed", 4,
+        ),
+        "enough",
+    )  # fmt: skip
+    expected = {
+        "n_inducing": 7, "kernel": "matern32", "link": "robustmax", "epsilon": 1e-3,
+        "annotator_prior": "flat", "max_epochs": 3, "time_limit": 9.0,
+    }  # fmt: skip
+    assert set(expected) == set(OPTION_OF)
+    assert {name: seen[name] for name in expected} == expected
+    assert seen["random_state"] == 4
+
+
+def test_the_words_of_the_options_are_those_of_the_library():
+    from wisecrowd.maths.kernels import KERNELS
+
+    assert ALLOWED["kernel"] == tuple(KERNELS)
+    assert set(OPTION_OF) <= set(wc.SVGPCR().get_params())
+
+
+# -- mistakes -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--kernel", "rbf"), ("--kernel rbf", "'se'", "'linear+se'")),
+        (("--link", "probit"), ("--link probit", "'robustmax'")),
+        (("--prior", "nice"), ("--prior nice", "'learned'")),
+        (("--epsilon", "2"), ("--epsilon 2", "'learn'", "between 0 and 1")),
+        (("--epsilon", "small"), ("--epsilon small",)),
+        (("-m", "bcc"), ("'wisecrowd aggregate'", "'svgpcr'")),
+        (("-m", "svgp"), ("one right label an item", "SVGPCR")),
+        (("-m", "svgp", "--prior", "flat"), ("svgp has no use for --prior",)),
+        (("-m", "svgpc"), ("Did you mean 'svgpcr'?",)),
+        (("--ids", "name"), ("'name'", "'item', 'x', 'y'")),
+    ],
+)
+def test_a_wrong_setting_is_a_sentence(arguments, words, run, folder):
+    command = ("fit", folder / "answers.csv", "-f", folder / "features.parquet", "-q")
+    one_sentence(run(*command, *arguments), *words)
+
+
+def test_a_classifier_is_not_an_aggregator(run, folder):
+    for command in ("aggregate", "compare"):
+        result = run(command, folder / "answers.csv", "-m", "svgpcr")
+        one_sentence(result, "'wisecrowd fit, with --features'")
+
+
+def test_answers_and_features_that_do_not_join_are_a_sentence(run, folder, tmp_path):
+    answers = folder / "answers.csv"
+    np.save(tmp_path / "x.npy", np.ones((60, 2)))
+    result = run("fit", answers, "-f", tmp_path / "x.npy")
+    one_sentence(result, "no ids", "items 0 to 59", "'sound 0'", "column of item ids")
+    (tmp_path / "other.csv").write_text("item,x\nA,1\nB,2\n")
+    result = run("fit", answers, "-f", tmp_path / "other.csv")
+    one_sentence(result, "none of its 2 items was answered", "'A', 'B'", "'sound 0'")
+    result = run("fit", answers, "-f", folder / "new.csv")
+    one_sentence(result, "none of its 10 items")
+    table = pd.read_parquet(folder / "features.parquet")
+    table[table["item"] != "sound 7"].to_csv(tmp_path / "less.csv", index=False)
+    result = run("fit", answers, "-f", tmp_path / "less.csv")
+    one_sentence(result, "1 of 50 answered items have no features: 'sound 7'")
+
+
+def test_ids_that_are_numbers_in_one_file_and_text_in_the_other_join(run, tmp_path):
+    rows = [f"{n},{a},{n % 2}" for n in range(8) for a in "abc"]
+    (tmp_path / "a.csv").write_text("\n".join(["item,annotator,label", *rows]))
+    table = [*(f"{n},{n % 2},{n}" for n in range(8)), "extra,1,9"]
+    (tmp_path / "x.csv").write_text("\n".join(["item,x,y", *table]))
+    result = run("fit", tmp_path / "a.csv", "-f", tmp_path / "x.csv", *QUICK, "--json")
+    assert result.exit_code == 0, result.output
+    items = [row["item"] for row in json.loads(result.stdout)["labels"]]
+    assert items == [*"01234567", "extra"]
+
+
+def test_a_missing_features_file_is_named(run, folder):
+    result = run("fit", folder / "answers.csv", "-f", folder / "nowhere.npy")
+    one_sentence(result, "nowhere.npy: there is no such file")
+
+
+def test_predict_says_what_it_cannot_use(run, fitted, folder, tmp_path):
+    new = folder / "new.csv"
+    one_sentence(run("predict", folder / "nowhere", new), "nowhere")
+    one_sentence(run("predict", folder, new), "model")
+    run("aggregate", folder / "answers.csv", "-q", "--out", tmp_path / "bcc")
+    one_sentence(run("predict", tmp_path / "bcc", new), "BCC", "'wisecrowd fit")
+    (tmp_path / "wide.csv").write_text("item,x,y,z\na,1,2,3\n")
+    result = run("predict", fitted[0], tmp_path / "wide.csv")
+    one_sentence(result, "3 features an item", "fitted on 2")
+    one_sentence(run("predict", fitted[0], new, "-o", "out.xlsx"), ".csv or .parquet")
+    result = run("predict", fitted[0], new, "-o", folder / "new.csv/out.csv")
+    one_sentence(result, "'new.csv' is a file")
+    (tmp_path / "odd.csv").write_text("item,annotator,label\nsound 55,1,hum\n")
+    result = run("predict", fitted[0], new, "--labels", tmp_path / "odd.csv")
+    one_sentence(result, "odd.csv", "'hum'", "'blip', 'chirp', 'whistle'")
+    result = run("predict", fitted[0], new, "--labels", folder / "answers.csv")
+    one_sentence(result, "new.csv", "none of its 10 items was answered")
