@@ -16,8 +16,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+def blocks(language, page=README):
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
 
 
 def commands():
@@ -28,10 +28,10 @@ def commands():
 def test_the_examples_in_the_readme_give_what_it_says():
     assert blocks("pycon")
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    for text in blocks("pycon"):
-        example = doctest.DocTestParser().get_doctest(text, {}, "README", None, 0)
-        runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
-        assert runner.run(example).failed == 0
+    text = "".join(blocks("pycon"))
+    example = doctest.DocTestParser().get_doctest(text, {}, "README", None, 0)
+    runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
+    assert runner.run(example).failed == 0
 
 
 class NearlyEqual(doctest.OutputChecker):
@@ -56,10 +56,32 @@ def test_the_code_in_the_readme_runs_on_a_users_file(tmp_path, monkeypatch, caps
     assert (tmp_path / "run/model.json").exists()
 
 
+def test_the_code_in_the_page_on_choosing_runs(capsys):
+    page = (ROOT / "docs/choosing.md").read_text(encoding="utf-8")
+    for code in blocks("python", page):
+        exec(compile(code, "choosing.md", "exec"), {})
+    assert all(0 < float(said) < 2 for said in capsys.readouterr().out.split())
+
+
+def test_the_page_on_theory_names_functions_that_exist():
+    page = (ROOT / "docs/theory.md").read_text(encoding="utf-8")
+    source = "\n".join(
+        path.read_text(encoding="utf-8") for path in ROOT.glob("src/**/*.py")
+    )
+    named = re.findall(r"\.py:\s+([\w.]+)`", page)
+    assert len(named) > 20
+    for name in named:
+        last = name.split(".")[-1]
+        assert re.search(rf"(def|class) {last}\b|^\s*{last}:", source, re.M), name
+
+
 def test_the_commands_in_the_readme_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert [c[0] for c in commands()] == ["simulate", "aggregate", "compare"]
+    first = ["simulate", "aggregate", "compare"]
+    assert [c[0] for c in commands()] == [*first, "simulate", "fit", "predict"]
     for command in commands():
+        if command[0] == "fit":
+            command += ["--inducing", "10", "--epochs", "2"]  # the same, sooner
         result = CliRunner().invoke(app, command)
         assert result.exit_code == 0, result.stderr
 
