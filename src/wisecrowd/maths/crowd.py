@@ -20,6 +20,8 @@ AnswerMatrix: TypeAlias = sparse.csr_matrix  # [N, A * K], how often
 PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
 
 LARGEST_SUM = 1e200  # of exp(log joint) over classes; far from where float64 ends
+BLOCK = 20_000  # items that evidence_of_others holds at a time
+SMALLEST_COUNT = 1e-9  # what rounding may leave of a count after its own item
 HYPER_SHAPE = 0.3  # how strongly a learned prior is held where it is small
 
 
@@ -44,6 +46,33 @@ def evidence_per_item(
     """Σ over an item's answers of log R[a, c, y], for every class c."""
     n_classes = log_confusion.shape[1]
     return answers @ log_confusion.transpose(0, 2, 1).reshape(-1, n_classes)
+
+
+def evidence_of_others(
+    answers: AnswerMatrix,
+    counts: Float[np.ndarray, "A C K"],
+    proba: Float[np.ndarray, "N C"],
+) -> Float[np.ndarray, "N C"]:
+    """Σ over an item's answers of log p(y | z = c, the annotator's other items).
+
+    With q(R) integrated out, p(y) = (n[a, c, y] − q(c)) / (Σₖ n[a, c, k] − q(c)): an
+    item's own share is taken out of the counts before they judge it (the zeroth-order
+    collapsed bound, CVB0). Otherwise an item confirms itself: a lone answer makes its
+    annotator look right, and that makes the answer look certain.
+    """
+    n_answers = counts.shape[2]
+    by_answer = counts.transpose(0, 2, 1).reshape(-1, counts.shape[1])  # [A * K, C]
+    total = counts.sum(2)
+    out = np.empty_like(proba)
+    for first in range(0, len(proba), BLOCK):
+        some = answers[first : first + BLOCK]
+        block = proba[first : first + BLOCK]
+        own = np.repeat(block, np.diff(some.indptr), axis=0) * some.data[:, None]
+        given = np.maximum(by_answer[some.indices] - own, SMALLEST_COUNT)
+        given /= np.maximum(total[some.indices // n_answers] - own, SMALLEST_COUNT)
+        each = sparse.csr_matrix((some.data, np.arange(some.nnz), some.indptr))
+        out[first : first + BLOCK] = each @ np.log(given) if some.nnz else 0.0
+    return out
 
 
 def soft_counts(

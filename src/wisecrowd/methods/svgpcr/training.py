@@ -74,6 +74,15 @@ class Annotators(NamedTuple):
         prior = crowd.updated_prior(seen, self.prior, self.hyper)
         return self._replace(prior=prior, counts=prior + seen)
 
+    def evidence_of_others(
+        self, proba: Float[np.ndarray, "N C"]
+    ) -> Float[np.ndarray, "N C"]:
+        """Return what the answers say of every item, its own part in R left out."""
+        if self.answers is None:
+            return self.evidence()
+        said = crowd.evidence_of_others(self.answers, self.counts, proba)
+        return crowd.clamped(said, self.gold)
+
     def evidence(self) -> Float[np.ndarray, "N C"]:
         """Σ E log R[a, c, y] for every item; −∞ for what gold rules out."""
         n_items, n_classes = len(self.gold), self.prior.shape[1]
@@ -153,11 +162,10 @@ class _Loop:
         self.pool = np.empty(0, dtype=np.int64)
         self.done = self.failures = 0
         self.bounds: list[float] = []
-        self.set_evidence()
+        self.set_evidence(annotators.evidence())
 
-    def set_evidence(self) -> None:
+    def set_evidence(self, evidence: Float[np.ndarray, "N C"]) -> None:
         """Lay out what the annotators say; an item's largest entry becomes zero."""
-        evidence = self.annotators.evidence()
         top = evidence.max(1, keepdims=True)
         self.offset = float(top.sum())
         self.evidence = jnp.asarray((evidence - top).astype(self.dtype))
@@ -220,7 +228,7 @@ class _Loop:
         if self.done >= self.schedule.warm_up * self.schedule.n_steps:
             total = self.proba.sum(1, keepdims=True)  # float32 leaves 1e-7
             self.annotators = self.annotators.learn(self.proba / total)
-            self.set_evidence()
+            self.set_evidence(self.annotators.evidence())
 
     def hurry(self, bound: float, seconds: float) -> None:
         """Start cooling when the bound stands still; cool faster when time is short."""
@@ -253,19 +261,24 @@ class _Loop:
         )
 
     def finish(self) -> Trained:
-        """Let labels and annotators agree exactly, f fixed; then calibrate."""
+        """Let labels and annotators agree exactly, f fixed; then calibrate.
+
+        Here no item judges itself any more: labels come from the collapsed evidence,
+        and predictions are calibrated on leave-one-out ones.
+        """
         for _ in range(50):
             proba, agreement = self.all_labels()
             if self.learn_epsilon:
                 self.epsilon = best_epsilon(agreement)
             moved = np.abs(proba - self.proba).max()
             self.proba, self.annotators = proba, self.annotators.learn(proba)
-            self.set_evidence()
+            self.set_evidence(self.annotators.evidence_of_others(proba))
             if moved < 1e-6 or self.annotators.answers is None:
                 break
         sharpness = 1.0
         if self.recipe.link == "softmax":
-            sharpness = best_sharpness(self.left_out(), self.annotators.evidence())
+            said = self.annotators.evidence_of_others(self.proba)
+            sharpness = best_sharpness(self.left_out(), said)
         return Trained(
             recipe=self.recipe,
             natural=jax.tree.map(np.asarray, self.state.natural),
