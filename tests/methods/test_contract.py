@@ -6,7 +6,7 @@ import wisecrowd as wc
 # Settings that keep a method quick on thirty items; the contract is the same.
 SETTINGS = {}
 
-METHODS = sorted(wc.METHODS)
+METHODS = sorted(wc.AGGREGATORS)
 
 
 @pytest.fixture(params=METHODS)
