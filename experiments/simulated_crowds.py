@@ -98,12 +98,8 @@ def main() -> None:
             rows.append(one_crowd(seed))
             file.write(json.dumps(rows[-1]) + "\n")
             file.flush()
-            r = rows[-1]
-            print(
-                f"{seed:3d} votes {r['votes']:.3f} bcc {r['bcc']:.3f} "
-                f"svgpcr {r['svgpcr']:.3f} test {r['test']:.3f} cover {r['coverage']:.2f} {r['seconds']} s",
-                flush=True,
-            )
+            shown = ("votes", "bcc", "svgpcr", "test", "coverage", "seconds")
+            print(seed, {name: round(rows[-1][name], 3) for name in shown}, flush=True)
     gain = np.array([r["svgpcr"] - r["votes"] for r in rows])
     print(
         f"worst {gain.min():+.4f}; above the votes in {(gain > 0).mean():.2f} of "
