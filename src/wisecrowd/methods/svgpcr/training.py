@@ -125,7 +125,12 @@ def train(
 
     The small matrices gain nothing from BLAS threads, and waiting ones starve JAX's.
     """
-    with jax.enable_x64(True), threadpool_limits(1, user_api="blas"):
+    with (
+        jax.enable_x64(True),
+        # Adam raises a float to an integer power, which a strict user's JAX refuses.
+        jax.numpy_dtype_promotion("standard"),
+        threadpool_limits(1, user_api="blas"),
+    ):
         loop = _Loop(recipe, hyper, X, annotators, epsilon, schedule, rng)
         while loop.done < loop.schedule.n_steps:
             loop.advance(trace)
