@@ -64,7 +64,8 @@ def step(
     slope = jax.grad(gain)(latent)
     natural = _natural_update(recipe, state.natural, project, latent, slope, rates)
     (uphill,) = pull_back(slope)
-    direction, memory = OPTIMISER.update(uphill, state.memory)
+    with jax.numpy_dtype_promotion("standard"):  # Adam: a float to an integer power
+        direction, memory = OPTIMISER.update(uphill, state.memory)
     hyper = jax.tree.map(lambda p, d: p + rates.adam * d, state.hyper, direction)
     at = model.states(recipe, latent, epsilon)
     terms = labels.label_terms(at, batch.evidence, recipe.factorised)

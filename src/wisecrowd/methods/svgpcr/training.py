@@ -127,8 +127,6 @@ def train(
     """
     with (
         jax.enable_x64(True),
-        # Adam raises a float to an integer power, which a strict user's JAX refuses.
-        jax.numpy_dtype_promotion("standard"),
         threadpool_limits(1, user_api="blas"),
     ):
         loop = _Loop(recipe, hyper, X, annotators, epsilon, schedule, rng)
