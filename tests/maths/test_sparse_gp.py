@@ -221,6 +221,23 @@ def test_gradients_of_the_latent_moments_by_kernel_and_inducing_points():
     check_grads(latent, (PARAMS, Z), order=1, modes=["rev"], atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("n_kernels", [1, 3], ids=["shared", "one a class"])
+def test_the_slopes_by_the_projection_are_what_differentiation_gives(n_kernels):
+    rng = np.random.default_rng(7)
+    moments = sparse_gp.to_moments(drawn(8))
+    n_classes, n_inducing = moments.mean.shape
+    assert n_kernels in (1, n_classes)
+    project = jnp.asarray(rng.normal(size=(n_kernels, n_inducing, 6)))
+    left = jnp.asarray(rng.uniform(0.1, 1, size=(n_kernels, 6)))
+    slope = Latent(*(jnp.asarray(rng.normal(size=(6, n_classes))) for _ in range(2)))
+    _, pull_back = jax.vjp(
+        lambda a, v: sparse_gp.latent_moments(moments, a, v), project, left
+    )
+    found = sparse_gp.projection_slopes(moments, project, slope)
+    for ours, theirs in zip(found, pull_back(slope), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-10)
+
+
 def test_gradients_of_the_divergence():
     def divergence(shift, precision):
         return sparse_gp.kl_to_prior(Natural(jnp.asarray(shift), precision))

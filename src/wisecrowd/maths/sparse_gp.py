@@ -103,14 +103,39 @@ def _cast(params: Params, like: Float[Array, "..."]) -> Params:
 # The projection has a leading axis P: 1 for a kernel that all classes share, else C.
 
 
+def _spread(
+    moments: Moments, project: Float[Array, "P M B"]
+) -> tuple[Float[Array, "P B M"], Float[Array, "C B M"]]:
+    """Return Aᵀ and Aᵀ S; the axis that will be summed last, where it is fast."""
+    across = jnp.swapaxes(project, 1, 2)
+    return across, across @ moments.cov.astype(project.dtype)
+
+
 def latent_moments(
     moments: Moments, project: Float[Array, "P M B"], left: Float[Array, "P B"]
 ) -> Latent:
     """Mean aᵀm and variance k(x, x) − |a|² + aᵀ S a of f, a a column of A."""
     mean = moments.mean.astype(project.dtype)[:, None, :] @ project  # [C, 1, B]
-    spread = moments.cov.astype(project.dtype) @ project  # [C, M, B]
-    var = left + (project * spread).sum(1)
+    across, spread = _spread(moments, project)
+    var = left + (across * spread).sum(2)
     return Latent(mean[:, 0].T, jnp.maximum(var, MIN_VAR).T)
+
+
+def projection_slopes(
+    moments: Moments, project: Float[Array, "P M B"], slope: Latent
+) -> tuple[Float[Array, "P M B"], Float[Array, "P B"]]:
+    """Return the slopes by A and by the variance left: m gᵀ + 2 S A diag(h), and h.
+
+    What differentiating `latent_moments` gives, with S A used again: S is symmetric.
+    """
+    g, h = slope.mean.T, slope.var.T  # [C, B]
+    _, spread = _spread(moments, project)
+    mean = moments.mean.astype(project.dtype)
+    if len(project) == 1:  # one kernel, and so one A, for all classes
+        by_project = mean.T @ g + 2 * jnp.einsum("cbm,cb->mb", spread, h)
+        return by_project[None], h.sum(0, keepdims=True)
+    each = mean[:, :, None] * g[:, None, :]
+    return each + 2 * jnp.einsum("cbm,cb->cmb", spread, h), h
 
 
 def site_parameters(

@@ -52,18 +52,18 @@ def step(
     """Move q(U) along the natural gradient, kernel and inducing points by Adam."""
     moments = sparse_gp.to_moments(state.natural)
 
-    def latent_of(hyper: Hyper) -> tuple[sparse_gp.Latent, Array]:
-        project, left = model.projections(recipe, hyper, batch.X)
-        return sparse_gp.latent_moments(moments, project, left), project
+    def projections(hyper: Hyper) -> tuple[Array, Array]:
+        return model.projections(recipe, hyper, batch.X)
 
     def gain(latent: sparse_gp.Latent) -> Float[Array, ""]:
         at = model.states(recipe, latent, epsilon)
         return labels.best_bound(at, batch.evidence, recipe.factorised).sum()
 
-    latent, pull_back, project = jax.vjp(latent_of, state.hyper, has_aux=True)
+    (project, left), pull_back = jax.vjp(projections, state.hyper)
+    latent = sparse_gp.latent_moments(moments, project, left)
     slope = jax.grad(gain)(latent)
     natural = _natural_update(recipe, state.natural, project, latent, slope, rates)
-    (uphill,) = pull_back(slope)
+    (uphill,) = pull_back(sparse_gp.projection_slopes(moments, project, slope))
     with jax.numpy_dtype_promotion("standard"):  # Adam: a float to an integer power
         direction, memory = OPTIMISER.update(uphill, state.memory)
     hyper = jax.tree.map(lambda p, d: p + rates.adam * d, state.hyper, direction)
