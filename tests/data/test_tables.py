@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from wisecrowd._checks import InputError
-from wisecrowd.data import tables
+from wisecrowd.data import long_tables
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.data.tables import read_annotations
 from wisecrowd.data.writing import write_annotations
@@ -507,5 +507,5 @@ def test_json_lines_by_arrow_are_those_read_line_by_line(rows, tmp_path, monkeyp
         return made.to_frame().to_numpy().tolist(), made.items.tolist(), made.report
 
     by_arrow = read()
-    monkeypatch.setattr(tables, "json_columns", lambda *_: None)
+    monkeypatch.setattr(long_tables, "json_columns", lambda *_: None)
     assert read() == by_arrow

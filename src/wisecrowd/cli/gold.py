@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
-from wisecrowd.data.annotations import ALIASES, Annotations
-from wisecrowd.data.found import retyped
+from wisecrowd.data.annotations import Annotations
+from wisecrowd.data.columns import retyped
+from wisecrowd.data.headers import ALIASES
 from wisecrowd.data.sources import (
     Source,
     errors_that_name,

@@ -171,7 +171,7 @@ def several(text: str | None) -> list[str] | None:
 
 def labels_from(path: Path, **options: Any) -> "Annotations":
     """Read the answers; names given as text become numbers where labels are."""
-    from wisecrowd.data.found import retyped
+    from wisecrowd.data.columns import retyped
     from wisecrowd.data.tables import read_annotations
 
     for name in ("classes", "answers"):

@@ -1,7 +1,7 @@
 """The answers of a crowd, as integer codes sorted by item."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,8 +11,11 @@ from jaxtyping import Int
 
 from wisecrowd._checks import InputError, counted, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Gold, Ids
+from wisecrowd.data.headers import column_names
+from wisecrowd.data.read_report import ReadReport
 from wisecrowd.data.vocabulary import (
     answer_names,
+    check_labels_known,
     encoded,
     gold_codes_of,
     gold_series,
@@ -23,51 +26,7 @@ from wisecrowd.data.vocabulary import (
     unique,
 )
 
-ALIASES = {
-    "item": ("item", "task", "subject", "item_id", "task_id", "subject_id", "question"),
-    "annotator": (
-        "annotator", "worker", "user", "rater", "volunteer",
-        "annotator_id", "worker_id", "user_id", "user_name", "performer",
-    ),
-    "label": ("label", "answer", "rating", "response", "annotation", "vote"),
-}  # fmt: skip
-"""The column names by which a long table is recognised, in order of preference."""
-
 Repeats = Literal["first", "last"] | None
-
-
-@dataclass(frozen=True)
-class ReadReport:
-    """What a reader found in a file, and what it left out.
-
-    Attributes
-    ----------
-    path, format : str
-        Where the annotations come from and the form they had.
-    n_rows, n_kept : int
-        Rows (or records) seen, and annotations made of them.
-    left_out : dict of str to int
-        How many rows were left out, for each reason.
-    notes : tuple of str
-        Anything else that a person should know, one sentence each.
-    """
-
-    path: str
-    format: str
-    n_rows: int
-    n_kept: int
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """Say it in a few lines."""
-        lines = [
-            f"{self.path}: {self.format}, {counted(self.n_rows, 'row')}, "
-            f"{counted(self.n_kept, 'annotation')}"
-        ]
-        lines += [f"  left out {n:,}: {why}" for why, n in self.left_out.items()]
-        lines += [f"  {note}" for note in self.notes]
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,7 +116,7 @@ class Annotations:
         gold_of = gold_series(gold)
         names, n_classes = answer_names(seen, classes, answers, gold_of)
         recode = pd.Index(names).get_indexer(pd.Index(seen))
-        _check_labels_known(recode[label_code], columns, names)
+        check_labels_known(recode[label_code], columns, names)
         order = in_order(item_code, len(item_names))
         made = cls(
             items=item_names,
@@ -230,10 +189,10 @@ class Annotations:
         if table.dtype.kind in "iufO":
             present[present] = table[present] != -1  # pd.NA cannot be compared
         rows, columns = np.nonzero(present)
-        items = np.arange(table.shape[0]) if items is None else np.asarray(items)
-        if annotators is None:
-            annotators = np.arange(table.shape[1])
-        annotators = np.asarray(annotators)
+        items, annotators = (
+            np.arange(n) if names is None else np.asarray(names)
+            for names, n in zip((items, annotators), table.shape, strict=True)
+        )
         return cls.from_triples(
             items[rows],
             annotators[columns],
@@ -271,10 +230,10 @@ class Annotations:
     def from_target(cls, target: Any, **options: Any) -> "Annotations":
         """Make one from a plain one-dimensional target: one annotator, all items."""
         labels = np.asarray(target)
-        n_items = len(labels)
-        who = np.zeros(n_items, dtype=int)
-        rows = np.arange(n_items)
-        return cls.from_triples(rows, who, labels, items=rows, **options)
+        rows = np.arange(len(labels))
+        return cls.from_triples(
+            rows, np.zeros_like(rows), labels, items=rows, **options
+        )
 
     # -- reading one ------------------------------------------------------------
 
@@ -318,15 +277,10 @@ class Annotations:
     def counts(self, by: Literal["item", "annotator"] = "item") -> Array:
         """How often each answer was given: (N, K) for items, (A, K) for annotators."""
         one_of(by, ("item", "annotator"), "by")
-        code, names = (
-            (self.item, self.items)
-            if by == "item"
-            else (self.annotator, self.annotators)
-        )
-        n_answers = len(self.answers)
-        flat = code.astype(np.int64) * n_answers + self.label
-        table = np.bincount(flat, minlength=len(names) * n_answers)
-        return table.reshape(len(names), n_answers)
+        code, names = getattr(self, by), getattr(self, f"{by}s")
+        shape = (len(names), len(self.answers))
+        flat = code.astype(np.int64) * shape[1] + self.label
+        return np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a long table with the columns item, annotator, label."""
@@ -373,9 +327,9 @@ class Annotations:
         """
         chosen = self
         if items is not None:
-            chosen = chosen._select("item", "items", items)
+            chosen = chosen._select("item", items)
         if annotators is not None:
-            chosen = chosen._select("annotator", "annotators", annotators)
+            chosen = chosen._select("annotator", annotators)
         return chosen
 
     def align(self, items: Ids) -> "Annotations":
@@ -386,8 +340,7 @@ class Annotations:
         """
         names = unique(vocabulary_values(items, "item"), "item")
         where = positions(self.items, names)
-        used = np.bincount(self.item, minlength=len(self.items)) > 0
-        used |= self.gold_codes >= 0
+        used = (np.diff(self.row_start) > 0) | (self.gold_codes >= 0)
         lost = np.flatnonzero((where < 0) & used)
         if len(lost):
             raise InputError(
@@ -418,9 +371,8 @@ class Annotations:
         """Return the same annotations in the vocabulary of a fitted model."""
         if np.array_equal(self.answers, answers) and self.n_classes == len(classes):
             return self
-        rows = self.to_frame()
-        return type(self).from_triples(
-            *(rows[name] for name in ("item", "annotator", "label")),
+        return type(self).from_frame(
+            self.to_frame(),
             items=self.items,
             annotators=self.annotators,
             classes=classes,
@@ -441,15 +393,12 @@ class Annotations:
                 f"the two sets disagree on the gold class of "
                 f"{listed(several.index[several > 1])}. Correct one of them."
             )
-        rows = pd.concat([self.to_frame(), other.to_frame()], ignore_index=True)
-        classes = union(self.classes, other.classes, "class")
-        others = union(self.answers, other.answers, "answer")
-        return type(self).from_triples(
-            *(rows[name] for name in ("item", "annotator", "label")),
+        return type(self).from_frame(
+            pd.concat([self.to_frame(), other.to_frame()], ignore_index=True),
             items=union(self.items, other.items, "item"),
             annotators=union(self.annotators, other.annotators, "annotator"),
-            classes=classes,
-            answers=others,
+            classes=union(self.classes, other.classes, "class"),
+            answers=union(self.answers, other.answers, "answer"),
             gold=gold[~gold.index.duplicated()],
         )
 
@@ -467,7 +416,8 @@ class Annotations:
         pair = self.item.astype(np.int64) * len(self.annotators) + self.annotator
         return pd.Series(pair).duplicated(keep=keep).to_numpy()
 
-    def _select(self, code: str, names: str, chosen: Ids) -> "Annotations":
+    def _select(self, code: str, chosen: Ids) -> "Annotations":
+        names = f"{code}s"
         wanted = unique(vocabulary_values(chosen, code), code)
         old = getattr(self, names)
         unknown = positions(wanted, old) < 0
@@ -488,44 +438,3 @@ class Annotations:
         new = where[getattr(self, code)].astype(np.int32)
         made = replace(self, **{code: new})
         return made._rows(in_order(new, len(made.items))) if code == "item" else made
-
-
-def column_names(columns: Any, **given: str | None) -> list[str]:
-    """Return the columns that hold item, annotator and label, given or by alias."""
-    present = {str(c).strip().lower(): c for c in columns}
-    found, missing = [], []
-    for role, aliases in ALIASES.items():
-        name = given.get(role)
-        if name is not None and name not in list(columns):
-            raise InputError(
-                f"there is no column {name!r} for the {role}; the columns are "
-                f"{listed(columns, 20)}."
-            )
-        name = name or next((present[a] for a in aliases if a in present), None)
-        if name is None:
-            missing.append(role)
-        else:
-            found.append(name)
-    if missing:
-        raise InputError(
-            f"no column for the {' and the '.join(missing)} was found; the columns are "
-            f"{listed(columns, 20)}. Name it, e.g. {missing[0]}='...', or rename it."
-        )
-    return found
-
-
-def _check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
-    bad = np.flatnonzero(codes < 0)
-    if not len(bad):
-        return
-    who = {
-        name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()
-    }
-    label, annotator, item = (listed([who[n]]) for n in ("label", "annotator", "item"))
-    raise InputError(
-        f"label {label} of annotator {annotator} on item {item} is not one of the "
-        f"{len(names)} known answers ({listed(names)}); "
-        f"{counted(len(bad), 'annotation')} with such labels. Add it to classes=, to "
-        f"answers= if it is not a class, or drop the rows."
-        f"{type_hint(vocabulary_values([who['label']], 'label'), names)}"
-    )

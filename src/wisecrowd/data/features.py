@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
 from wisecrowd._types import Array
-from wisecrowd.data.annotations import ALIASES
-from wisecrowd.data.found import retyped
+from wisecrowd.data.columns import retyped
+from wisecrowd.data.headers import ALIASES
 from wisecrowd.data.sources import (
     MISSING,
     NUMBER,

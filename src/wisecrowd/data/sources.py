@@ -21,6 +21,7 @@ from wisecrowd._checks import InputError, listed
 
 MISSING = ("", "NaN", "nan", "NA", "N/A", "<NA>", "null", "NULL")
 """What stands for "no value" in a text table, unless it is in quotation marks."""
+NO_ROWS = "there are no rows below the header."
 HEAD_BYTES = 1 << 20  # enough for a header of some thousand annotators
 BLOCK_BYTES = 1 << 22  # one row has to fit; Arrow reads 32 blocks ahead, so 128 MB
 MAGIC = {
@@ -56,6 +57,12 @@ class Source:
     columns: tuple[str, ...] = ()
     with_header: bool = True
 
+    @property
+    def form(self) -> str:
+        """What a person calls such a table: CSV, TSV, ..."""
+        names = {",": "CSV", "\t": "TSV", " ": "table separated by blanks"}
+        return names.get(self.delimiter, f"CSV separated by {self.delimiter!r}")
+
 
 @contextmanager
 def errors_that_name(path: Any) -> Iterator[None]:
@@ -77,6 +84,17 @@ def errors_that_name(path: Any) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}.") from None
+
+
+@contextmanager
+def errors_of_parquet() -> Iterator[None]:
+    """Say that a Parquet file is broken, if it is."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the Parquet file is broken ({error}). Write it again."
+        ) from None
 
 
 def existing_file(path: Any) -> Path:
@@ -136,6 +154,14 @@ def table_batches(
             yield from pacsv.open_csv(stream, *parse_options(source), convert)
     except pa.ArrowInvalid as error:
         raise InputError(table_trouble(source, str(error))) from None
+
+
+def whole_table(source: Source, columns: Sequence[str]) -> Any:
+    """Return an Arrow table of text columns, if it has rows."""
+    batches = list(table_batches(source, columns))
+    if not sum(batch.num_rows for batch in batches):
+        raise InputError(NO_ROWS)
+    return pa.Table.from_batches(batches)
 
 
 def parse_options(source: Source) -> tuple[Any, Any]:

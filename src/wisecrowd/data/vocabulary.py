@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from wisecrowd._checks import InputError, listed, vocabulary_values
+from wisecrowd._checks import InputError, counted, listed, vocabulary_values
 from wisecrowd._types import Array, Gold, Ids
 
 
@@ -125,6 +125,24 @@ def _with_gold_classes(seen: Array, gold: pd.Series) -> Array:
             f"({listed(seen, 3)}) differ in type.{type_hint(classes, seen)}"
         )
     return union(seen, classes, "class")
+
+
+def check_labels_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
+    """Refuse labels without a code; `columns` say whose and on what the first is."""
+    bad = np.flatnonzero(codes < 0)
+    if not len(bad):
+        return
+    who = {
+        name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()
+    }
+    label, annotator, item = (listed([who[n]]) for n in ("label", "annotator", "item"))
+    raise InputError(
+        f"label {label} of annotator {annotator} on item {item} is not one of the "
+        f"{len(names)} known answers ({listed(names)}); "
+        f"{counted(len(bad), 'annotation')} with such labels. Add it to classes=, to "
+        f"answers= if it is not a class, or drop the rows."
+        f"{type_hint(vocabulary_values([who['label']], 'label'), names)}"
+    )
 
 
 def gold_series(gold: Gold | None) -> pd.Series | None:

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array
 from wisecrowd.data.annotations import Annotations
-from wisecrowd.data.found import METADATA, retyped
+from wisecrowd.data.columns import retyped
+from wisecrowd.data.found import METADATA
 from wisecrowd.data.sources import errors_that_name
 
 
@@ -64,7 +65,7 @@ def write_annotations(labels: Annotations, path: str | PathLike[str]) -> Path:
 
 def _long_columns(labels: Annotations) -> Any:
     """Return an Arrow table; a bare item has a row of its own."""
-    bare = np.flatnonzero(np.bincount(labels.item, minlength=len(labels.items)) == 0)
+    bare = np.flatnonzero(np.diff(labels.row_start) == 0)
     nobody = np.full(len(bare), -1, dtype=np.int32)
     item = np.concatenate([labels.item, bare]).astype(np.int32)
     columns = {

@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Any
 
 from wisecrowd._checks import InputError, listed
-from wisecrowd.data.found import Found, Question, chosen_question, from_question
-from wisecrowd.data.sources import Source, json_content
+from wisecrowd.data.found import Found
+from wisecrowd.data.questions import Question, chosen_question, from_question
 
 LISTS = ("annotations", "completions")  # the second in exports before version 1.0
 GROUND_TRUTH = "ground truth"
@@ -21,23 +21,18 @@ def recognises(content: Any) -> bool:
     )
 
 
-def read(source: Source, *, task: str | None = None, item: str | None = None) -> Found:
-    """Read the choices of one control tag.
+def read(content: Any, *, task: str | None = None, item: str | None = None) -> Found:
+    """Find the choices of one control tag in an export.
 
     Parameters
     ----------
-    source : Source
-        The export (JSON, not JSON-MIN).
+    content : list
+        The export, parsed (JSON, not JSON-MIN).
     task : str, optional
         The name of the tag (``from_name``). Default: the one with the most answers.
     item : str, optional
         A field of the task's data to use as the item's id, in place of its number.
     """
-    return found(json_content(source), task=task, item=item)
-
-
-def found(content: Any, *, task: str | None = None, item: str | None = None) -> Found:
-    """Find the answers in an export that has been parsed."""
     if not recognises(content):
         raise InputError(
             "this is no Label Studio export: a list of tasks, each with "

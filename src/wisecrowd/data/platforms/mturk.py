@@ -3,14 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from wisecrowd._checks import InputError, listed
-from wisecrowd.data.found import (
-    GOLD_NAMES,
-    Found,
-    Question,
-    chosen_question,
-    from_question,
-)
+from wisecrowd.data.found import Found
+from wisecrowd.data.headers import GOLD_NAMES, check_column
+from wisecrowd.data.questions import Question, chosen_question, from_question
 from wisecrowd.data.sources import Source, parsed, table_rows
 
 NEEDED = ("HITId", "WorkerId")
@@ -69,11 +64,8 @@ def read(source: Source, *, task: str | None = None, item: str | None = None) ->
 
 
 def _item_column(columns: tuple[str, ...], item: str | None) -> str:
-    if item is not None and item not in columns:
-        raise InputError(
-            f"there is no column {item!r} for the item; the columns are "
-            f"{listed(columns, 40)}."
-        )
+    if item is not None:
+        check_column(item, columns, "item")
     return item or "HITId"
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from wisecrowd._checks import InputError
-from wisecrowd.data.found import Found, Question, from_question
-from wisecrowd.data.sources import Source, json_content
+from wisecrowd.data.found import Found
+from wisecrowd.data.questions import Question, from_question
 
 
 def recognises(content: Any) -> bool:
@@ -16,13 +16,8 @@ def recognises(content: Any) -> bool:
     )
 
 
-def read(source: Source) -> Found:
-    """Read the answers; a list of labels stands for repeated answers."""
-    return found(json_content(source))
-
-
-def found(content: Any) -> Found:
-    """Find the answers in a file that has been parsed."""
+def read(content: Any) -> Found:
+    """Find the answers; a list of labels stands for repeated answers."""
     if not recognises(content):
         raise InputError(
             "this is no answers.json of peerannot: {item: {annotator: label}} was "

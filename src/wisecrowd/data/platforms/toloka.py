@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-from wisecrowd._checks import InputError, listed
-from wisecrowd.data.found import Found, Question, chosen_question, from_question
+from wisecrowd.data.found import Found
+from wisecrowd.data.headers import check_column
+from wisecrowd.data.questions import Question, chosen_question, from_question
 from wisecrowd.data.sources import Source, table_rows
 
 WORKER = "ASSIGNMENT:worker_id"
@@ -63,11 +64,7 @@ def _item_column(columns: tuple[str, ...], item: str | None) -> str:
     inputs = [c for c in columns if c.startswith("INPUT:")]
     wanted = item if item is None or item in columns else f"INPUT:{item}"
     found = wanted or (inputs[0] if len(inputs) == 1 else TASK)
-    if found not in columns:
-        raise InputError(
-            f"there is no column {found!r} for the item; the columns are "
-            f"{listed(columns, 40)}. Name one with item=."
-        )
+    check_column(found, columns, "item", " Name one with item=.")
     return found
 
 

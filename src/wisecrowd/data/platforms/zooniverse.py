@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 
 from wisecrowd._checks import InputError, listed
-from wisecrowd.data.found import (
-    GOLD_NAMES,
-    Found,
-    Question,
-    chosen_question,
-    from_question,
-)
-from wisecrowd.data.sources import Source, parsed, table_rows
+from wisecrowd.data.found import Found
+from wisecrowd.data.headers import GOLD_NAMES
+from wisecrowd.data.questions import Question, chosen_question, from_question
+from wisecrowd.data.sources import NO_ROWS, Source, parsed, table_rows
 
 NEEDED = ("annotations", "subject_ids")
 USED = (
@@ -92,7 +88,7 @@ def read(
     for number, row in table_rows(source, columns):
         export.add(number, row)
     if not export.n_rows:
-        raise InputError("there are no rows below the header.")
+        raise InputError(NO_ROWS)
     flow, notes = export.chosen_workflow(workflow, task)
     return export.found(flow, task, notes)
 
