@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.data.columns import retyped
-from wisecrowd.data.headers import ALIASES
+from wisecrowd.data.headers import ALIASES, first_named
 from wisecrowd.data.sources import (
     Source,
+    errors_of_parquet,
     errors_that_name,
     json_content,
     json_records,
@@ -72,7 +72,8 @@ def _table(source: Source) -> pd.DataFrame:
         )
         return _renamed(frame.replace("", None), names)
     if source.kind == "parquet":
-        frame = _parquet(source.path)
+        with errors_of_parquet():
+            frame = pq.read_table(source.path).to_pandas()
         if "item" not in frame and frame.index.name in ITEM_NAMES:
             frame = frame.reset_index()
     elif source.kind in ("json", "jsonl"):
@@ -82,13 +83,6 @@ def _table(source: Source) -> pd.DataFrame:
             f"this is a {source.kind} file; gold is a CSV, Parquet or JSON."
         )
     return _renamed(frame, _names(frame.columns))
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    try:
-        return pq.read_table(path).to_pandas()
-    except pa.ArrowException as error:
-        raise InputError(f"the Parquet file is broken ({error}).") from None
 
 
 def _json_table(source: Source) -> pd.DataFrame:
@@ -110,11 +104,7 @@ def _json_table(source: Source) -> pd.DataFrame:
 
 
 def _names(columns: Any) -> list[str]:
-    present = {str(c).strip().lower(): c for c in columns}
-    found = [
-        next((present[name] for name in names if name in present), None)
-        for names in (ITEM_NAMES, GOLD_NAMES)
-    ]
+    found = [first_named(columns, names) for names in (ITEM_NAMES, GOLD_NAMES)]
     if None in found:
         missing = "the item" if found[0] is None else "the class"
         wanted = ITEM_NAMES[:3] if found[0] is None else GOLD_NAMES[:4]

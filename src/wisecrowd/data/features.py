@@ -1,6 +1,6 @@
 """Feature tables from files: rows are items, columns are numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 from zipfile import BadZipFile
@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 from wisecrowd._checks import InputError, listed, vocabulary_values
 from wisecrowd._types import Array
 from wisecrowd.data.columns import retyped
-from wisecrowd.data.headers import ALIASES
+from wisecrowd.data.headers import ALIASES, check_column, first_named
 from wisecrowd.data.sources import (
     MISSING,
     NUMBER,
     Source,
+    errors_of_parquet,
     errors_that_name,
     parse_options,
     recognised,
@@ -244,14 +245,12 @@ def _decoded(ids: Array) -> Array:
 
 
 def _from_table(source: Source, item: str | None, key: str | None) -> Parts:
-    if item is not None and item not in source.columns:
-        raise InputError(
-            f"there is no column {item!r}; the columns are "
-            f"{listed(source.columns, 20)}."
-        )
-    named = item if item is not None else _named_ids(source)
+    if item is not None:
+        check_column(item, source.columns, "item")
+    elif source.with_header:
+        item = _usual_id_name(source.columns)
     convert = pacsv.ConvertOptions(
-        column_types={} if named is None else {named: pa.string()},
+        column_types={} if item is None else {item: pa.string()},
         null_values=list(MISSING),
         strings_can_be_null=True,
     )
@@ -259,38 +258,25 @@ def _from_table(source: Source, item: str | None, key: str | None) -> Parts:
         table = pacsv.read_csv(str(source.path), *parse_options(source), convert)
     except pa.ArrowInvalid as error:
         raise InputError(table_trouble(source, str(error))) from None
-    X, ids, names = _from_columns(table, named, key)
-    if ids is None or ids.dtype.kind != "O":
-        return X, ids, names
-    return X, retyped(ids), names
+    X, ids, names = _from_columns(table, item, key)
+    is_text = ids is not None and ids.dtype.kind == "O"
+    return X, retyped(ids) if is_text else ids, names
 
 
-def _named_ids(source: Source) -> str | None:
-    if not source.with_header:
-        return None
-    return _usual_id_name(list(source.columns))
-
-
-def _usual_id_name(columns: list[str]) -> str | None:
-    lower = {name.strip().lower(): name for name in reversed(columns)}
-    return next((lower[name] for name in ITEM_NAMES if name in lower), None)
+def _usual_id_name(columns: Sequence[str]) -> str | None:
+    return first_named(reversed(columns), ITEM_NAMES)  # of "id" and "ID", the first
 
 
 def _from_parquet(source: Source, item: str | None, key: str | None) -> Parts:
-    try:
+    with errors_of_parquet():
         table = pq.read_table(source.path)
-    except pa.ArrowInvalid as error:
-        raise InputError(
-            f"the Parquet file is broken ({error}). Write it again."
-        ) from None
-    if item is not None and item not in table.column_names:
-        raise InputError(
-            f"there is no column {item!r}; the columns are "
-            f"{listed(table.column_names, 20)}."
-        )
-    named = item if item is not None else _pandas_index(table)
-    named = named if named is not None else _usual_id_name(table.column_names)
-    return _from_columns(table, named, key)
+    if item is not None:
+        check_column(item, table.column_names, "item")
+    else:
+        item = _pandas_index(table)
+    if item is None:
+        item = _usual_id_name(table.column_names)
+    return _from_columns(table, item, key)
 
 
 def _pandas_index(table: Any) -> str | None:
@@ -353,12 +339,16 @@ def _is_vector(kind: Any) -> bool:
 
 def _numbers(table: Any, names: list[str]) -> Array:
     """Return the columns side by side; float32 if all of them are."""
-    kinds = {table.schema.field(name).type for name in names}
-    kind = np.float32 if kinds == {pa.float32()} else np.float64
+    kind = _float_type(*(table.schema.field(name).type for name in names))
     X = np.empty((table.num_rows, len(names)), dtype=kind)
     for i, name in enumerate(names):
         X[:, i] = table[name].cast(pa.from_numpy_dtype(kind)).to_numpy()
     return X
+
+
+def _float_type(*kinds: Any) -> Any:
+    """Return float32 if all of these Arrow types are, otherwise float64."""
+    return np.float32 if set(kinds) == {pa.float32()} else np.float64
 
 
 def _vector_name(table: Any, vectors: list[str], key: str | None) -> str:
@@ -382,10 +372,7 @@ def _stacked(table: Any, name: str) -> Array:
             f"the vectors in column {name!r} differ in length: row 1 has {lengths[0]} "
             f"values, row {odd + 1:,} has {max(lengths[odd], 0)}."
         )
-    kind = (
-        np.float32 if table.schema.field(name).type.value_type == pa.float32() else None
-    )
-    return np.array(rows, dtype=kind or np.float64)
+    return np.array(rows, dtype=_float_type(table.schema.field(name).type.value_type))
 
 
 def _example(table: Any, name: str) -> str:
