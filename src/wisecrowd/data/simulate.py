@@ -6,37 +6,21 @@ A crowd is made in steps, each a function of its own: kinds of annotators
 what (:func:`draw_answers`). :func:`simulate` does them all.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import expit
 
 from wisecrowd._checks import InputError, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Confusion, Ids
 from wisecrowd.data.annotations import Annotations
-from wisecrowd.data.sampling import (
-    MOST_CELLS,
-    chunks,
-    different_annotators,
-    draw_rows,
-)
-from wisecrowd.data.skills import (
-    Number,
-    Seed,
-    draw_confusion,
-    draw_kinds,
-)
+from wisecrowd.data.attention import with_slips
+from wisecrowd.data.sampling import different_annotators, draw_rows
+from wisecrowd.data.skills import Number, Seed, draw_confusion, draw_kinds
 
 LOG_ACTIVITY_SPREAD = 2.0
 """Standard deviation of log activity: 5 % of the people give 60 % of the answers."""
-
-ATTENTION_BIAS, ATTENTION_SLOPE = 2.0, 2.0
-"""Attention is expit(bias + slope · standardised feature): .8 on average."""
-
-MOST_ITEMS_AVERAGED = 1000
-"""Items of a class over which a skill that varies with features is averaged."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,7 +161,7 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
         random_state=for_answers,
     )
     if X is not None and skill_by_features:
-        labels, confusion = _with_slips(labels, confusion, truth, X, for_slips)
+        labels, confusion = with_slips(labels, confusion, truth, X, for_slips)
     return Crowd(labels, truth, confusion, X, labels.classes, kinds)
 
 
@@ -363,68 +347,6 @@ def _answer_names(classes: Ids | None, n_classes: int, n_answers: int) -> Array:
         return names
     extra: Any = "can't tell" if names.dtype.kind == "O" else n_classes
     return np.append(names, np.array([extra], dtype=names.dtype))
-
-
-# -- skill that depends on features ------------------------------------------------
-
-
-def attention(
-    X: Float[np.ndarray, "L D"], direction: Float[np.ndarray, "L D"]
-) -> Float[np.ndarray, " L"]:
-    """expit(bias + slope · x·v): how likely a person looks instead of guessing."""
-    along = np.einsum("ld,ld->l", X, direction)
-    return expit(ATTENTION_BIAS + ATTENTION_SLOPE * along)
-
-
-def _with_slips(
-    labels: Annotations,
-    confusion: Confusion,
-    truth: Int[Array, " N"],
-    X: Float[Array, "N D"],
-    rng: np.random.Generator,
-) -> tuple[Annotations, Confusion]:
-    """Replace answers by guesses where attention fails, and average the matrices."""
-    centred = X - X.mean(0)
-    direction = _directions(len(confusion), centred, rng)
-    label = labels.label.copy()
-    for rows in chunks(np.arange(len(label)), max(1, MOST_CELLS // X.shape[1])):
-        there = attention(centred[labels.item[rows]], direction[labels.annotator[rows]])
-        slips = rows[rng.random(len(rows)) > there]
-        label[slips] = rng.integers(confusion.shape[2], size=len(slips))
-    mean = _mean_attention(truth, centred, direction, confusion.shape[1], rng)[
-        :, :, None
-    ]
-    averaged = mean * confusion + (1 - mean) / confusion.shape[2]
-    return replace(labels, label=label), averaged
-
-
-def _directions(
-    n_annotators: int, X: Float[Array, "N D"], rng: np.random.Generator
-) -> Float[Array, "A D"]:
-    """Return a direction an annotator; along it the items have deviation one."""
-    direction = rng.standard_normal((n_annotators, X.shape[1]))
-    covariance = X.T @ X / len(X)
-    deviation = np.sqrt(np.einsum("ad,de,ae->a", direction, covariance, direction))
-    return direction / np.maximum(deviation, np.finfo(float).tiny)[:, None]
-
-
-def _mean_attention(
-    truth: Int[Array, " N"],
-    X: Float[Array, "N D"],
-    direction: Float[Array, "A D"],
-    n_classes: int,
-    rng: np.random.Generator,
-) -> Float[Array, "A C"]:
-    """Return each annotator's mean attention to the items of each class."""
-    mean = np.ones((len(direction), n_classes))
-    for c in np.unique(truth):
-        items = rng.permutation(np.flatnonzero(truth == c))[:MOST_ITEMS_AVERAGED]
-        total = np.zeros(len(direction))
-        for some in chunks(items, max(1, MOST_CELLS // len(direction))):
-            along = direction @ X[some].T
-            total += expit(ATTENTION_BIAS + ATTENTION_SLOPE * along).sum(1)
-        mean[:, c] = total / len(items)
-    return mean
 
 
 # -- small ones --------------------------------------------------------------------
