@@ -17,7 +17,8 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 import wisecrowd as wc
-from wisecrowd import InputError, persist
+from wisecrowd import InputError
+from wisecrowd.persist.files import body_sha256
 
 N, A, C = 14, 5, 3
 LABEL_ONLY = [wc.MajorityVote, wc.DawidSkene, wc.BCC, wc.GLAD]
@@ -283,7 +284,7 @@ def test_a_failed_save_leaves_the_old_run_as_it_was(run, monkeypatch):
             raise PermissionError(13, "Permission denied")
         os.rename(source, target)
 
-    monkeypatch.setattr(persist.os, "replace", failing_replace)
+    monkeypatch.setattr(os, "replace", failing_replace)
     with pytest.raises(InputError, match="cannot be written: Permission denied"):
         wc.save(wc.MajorityVote().fit(some_answers()), run)
     assert len(calls) > 3
@@ -296,7 +297,7 @@ def test_a_failed_first_save_leaves_no_half_of_a_model(model, tmp_path, monkeypa
             raise OSError(28, "No space left on device")
         os.rename(source, target)
 
-    monkeypatch.setattr(persist.os, "replace", failing_replace)
+    monkeypatch.setattr(os, "replace", failing_replace)
     with pytest.raises(InputError, match="No space left"):
         wc.save(model, tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -346,7 +347,7 @@ def test_a_longer_file_is_refused(run):
 def rewritten(run, **changes):
     """Change model.json and make its checksum right again, as an attacker could."""
     body = json.loads((run / "model.json").read_text()) | changes
-    body["sha256"] = persist._sha256(persist._canonical(body))
+    body["sha256"] = body_sha256(body)
     (run / "model.json").write_text(json.dumps(body))
 
 

@@ -1,0 +1,140 @@
+"""A fitted model to a folder, and a model from it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import safetensors
+from safetensors.numpy import load as unpacked
+from safetensors.numpy import save as packed
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+import wisecrowd
+from wisecrowd._checks import InputError, listed
+from wisecrowd.persist.encoding import Tensors, decoded_all, encoded_all
+from wisecrowd.persist.files import (
+    FORMAT,
+    JSON_NAME,
+    damaged,
+    read_files,
+    write_files,
+)
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model into a folder.
+
+    The folder is made if need be; other files in it are left alone. A model that was
+    there before is replaced only after the new one is written.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted method of wisecrowd.
+    path : str or path
+        The folder, such as ``"run/"``.
+
+    Raises
+    ------
+    InputError
+        If a setting cannot be kept in a file (a function, a random generator), or
+        the folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, wisecrowd as wc
+    >>> model = wc.MajorityVote().fit([[0, 0, 1], [1, 1, -1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wc.save(model, folder)
+    ...     wc.load(folder).labels_.tolist()
+    [0, 1]
+    """
+    check_is_fitted(model)
+    kind: Any = type(model)
+    name = kind.__name__
+    if kind is not _public_class(name):
+        raise InputError(
+            f"{name} is not a method of wisecrowd, so it could not be loaded again."
+        )
+    tensors: Tensors = {}
+    settings = model.get_params(deep=False)
+    content = {
+        "class": name,
+        "settings": encoded_all(settings, "settings", tensors),
+        "fitted": encoded_all(_fitted_state(model, settings), "fitted", tensors),
+    }
+    write_files(Path(path), content, packed(tensors, metadata={"format": FORMAT}))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the model that :func:`save` wrote into a folder.
+
+    Predictions are those of the saved model, to the last bit.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder, such as ``"run/"``.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no model, or one that was cut off, altered, or written by
+        a newer wisecrowd.
+    """
+    folder = Path(path)
+    body, numbers = read_files(folder)
+    try:
+        tensors = unpacked(numbers)
+        settings = decoded_all(body["settings"], tensors)
+        fitted = decoded_all(body["fitted"], tensors)
+        return _rebuilt(body["class"], settings, fitted)
+    except InputError:
+        raise
+    except (
+        ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
+        ValueError, safetensors.SafetensorError,
+    ) as error:  # fmt: skip
+        raise damaged(folder / JSON_NAME) from error
+
+
+# -- the object ---------------------------------------------------------------------
+
+
+def _public_class(name: Any) -> type | None:
+    """Return the estimator of that public name; the file's word is not trusted."""
+    found = getattr(wisecrowd, name) if name in wisecrowd.__all__ else None
+    is_method = isinstance(found, type) and issubclass(found, BaseEstimator)
+    return found if is_method else None
+
+
+def _fitted_state(model: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in vars(model).items() if k not in settings and _is_state(k)}
+
+
+def _is_state(name: str) -> bool:
+    return not name.startswith("__") and (name.endswith("_") or name.startswith("_"))
+
+
+def _rebuilt(name: str, settings: dict[str, Any], fitted: dict[str, Any]) -> Any:
+    found = _public_class(name)
+    if found is None:
+        raise InputError(
+            f"the saved model is a {name!r}, which wisecrowd {wisecrowd.__version__} "
+            f"does not have. Load it with the wisecrowd that saved it."
+        )
+    known = found._get_param_names()  # type: ignore[attr-defined]
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        raise InputError(
+            f"the saved {name} has settings that {name} does not have in wisecrowd "
+            f"{wisecrowd.__version__}: {listed(unknown)}. Load it with the wisecrowd "
+            f"that saved it."
+        )
+    model = found(**settings)
+    for attribute, value in fitted.items():
+        if not _is_state(attribute):
+            raise ValueError(f"{attribute!r} is not a fitted attribute")
+        setattr(model, attribute, value)
+    return model
