@@ -8,6 +8,7 @@ from wisecrowd import AGGREGATORS
 from wisecrowd.cli import options as opt
 
 
+@opt.with_reading()
 def aggregate(
     labels: opt.LabelsFile,
     *,
@@ -20,27 +21,14 @@ def aggregate(
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
-    format: opt.Format = None,  # noqa: A002  (the word that users look for)
-    task: opt.Task = None,
-    workflow: opt.Workflow = None,
-    version: opt.Version = None,
-    item: opt.Item = None,
-    annotator: opt.Annotator = None,
-    label: opt.Label = None,
-    classes: opt.Classes = None,
-    answers: opt.Answers = None,
-    drop_repeats: opt.DropRepeats = None,
+    reading: opt.Reading,
 ) -> None:
     """Turn a file of answers into labels with probabilities, and judge every annotator.
 
     [bold]wisecrowd aggregate answers.csv --out run/[/bold]
     """
     model = opt.made_method(method, AGGREGATORS, seed=seed, quiet=quiet)
-    read = opt.labels_from(
-        labels, format=format, task=task, workflow=workflow, version=version, item=item,
-        annotator=annotator, label=label, classes=classes, answers=answers,
-        drop_repeats=drop_repeats,
-    )  # fmt: skip
+    read = opt.labels_from(labels, reading)
     from wisecrowd.cli.outcome import fit_and_report
 
     fit_and_report(

@@ -18,6 +18,7 @@ HEADINGS = {
 }
 
 
+@opt.with_reading()
 def compare(
     labels: opt.LabelsFile,
     *,
@@ -38,16 +39,7 @@ def compare(
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
-    format: opt.Format = None,  # noqa: A002  (the word that users look for)
-    task: opt.Task = None,
-    workflow: opt.Workflow = None,
-    version: opt.Version = None,
-    item: opt.Item = None,
-    annotator: opt.Annotator = None,
-    label: opt.Label = None,
-    classes: opt.Classes = None,
-    answers: opt.Answers = None,
-    drop_repeats: opt.DropRepeats = None,
+    reading: opt.Reading,
 ) -> None:
     """Run several methods on the same answers and compare them.
 
@@ -57,11 +49,7 @@ def compare(
     chosen = opt.several(methods) or AGGREGATORS
     names = [opt.method_name(n, AGGREGATORS) for n in chosen]
     models = {n: opt.made_method(n, AGGREGATORS, seed=seed, quiet=quiet) for n in names}
-    read = opt.labels_from(
-        labels, format=format, task=task, workflow=workflow, version=version, item=item,
-        annotator=annotator, label=label, classes=classes, answers=answers,
-        drop_repeats=drop_repeats,
-    )  # fmt: skip
+    read = opt.labels_from(labels, reading)
     _compare(models, read, gold=gold, seed=seed, as_json=as_json, quiet=quiet)
 
 
@@ -69,7 +57,7 @@ def _compare(
     models: dict[str, Any], labels: Any, *, gold: Path | None, seed: int, **how: bool
 ) -> None:
     from wisecrowd.cli.contest import agreement, contest
-    from wisecrowd.cli.show import say, show_json
+    from wisecrowd.cli.show import say, say_read, show_json
     from wisecrowd.metrics import krippendorff_alpha
 
     known, notes = labels.gold, list[str]()
@@ -79,7 +67,7 @@ def _compare(
         known, notes = read_gold(gold, labels)
     alpha = krippendorff_alpha(labels)
     if not how["quiet"]:
-        say(opt.as_options("\n".join([str(labels.report), f"  {labels}", *notes])))
+        say_read(labels, notes)
     table = contest(models, labels, known, seed=seed)
     between = agreement(models)
     if how["as_json"]:

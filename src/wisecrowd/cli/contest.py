@@ -64,11 +64,8 @@ def log_likelihood_of_hidden(model: Any, labels: Annotations, hidden: Any) -> fl
 
 def _rows(labels: Annotations, kept: Any) -> Annotations:
     """Return some of the annotations, in the same vocabularies."""
-    rows = labels.to_frame()[kept]
-    return Annotations.from_triples(
-        rows["item"],
-        rows["annotator"],
-        rows["label"],
+    return Annotations.from_frame(
+        labels.to_frame()[kept],
         items=labels.items,
         annotators=labels.annotators,
         classes=labels.classes,

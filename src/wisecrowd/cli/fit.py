@@ -1,7 +1,7 @@
 """``wisecrowd fit``: a classifier and annotators' skills from answers and features."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,14 @@ ALLOWED = {
     "link": ("softmax", "robustmax"),
     "prior": ("learned", "flat", "diagonal"),
 }
-_MODEL = "The classifier"
 
 
+def _setting(text: str, **more: Any) -> Any:
+    panel = "The classifier"
+    return typer.Option(rich_help_panel=panel, show_default=False, help=text, **more)
+
+
+@opt.with_reading()
 def fit(
     labels: opt.LabelsFile,
     *,
@@ -39,87 +44,54 @@ def fit(
     ] = "svgpcr",
     inducing: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            rich_help_panel=_MODEL,
-            show_default=False,
-            help="Inducing points: more are finer and slower. Default: 100.",
-        ),
+        _setting("Inducing points: more are finer and slower. Default: 100.", min=1),
     ] = None,
     kernel: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=_MODEL,
-            show_default=False,
-            help=f"How similarity falls with distance: {', '.join(ALLOWED['kernel'])}. "
+        _setting(
+            f"How similarity falls with distance: {', '.join(ALLOWED['kernel'])}. "
             "Default: se.",
+            metavar="NAME",
         ),
     ] = None,
     link: Annotated[
         str | None,
-        typer.Option(
+        _setting(
+            "From functions to classes; robustmax is the paper's. Default: softmax.",
             metavar="|".join(ALLOWED["link"]),
-            rich_help_panel=_MODEL,
-            show_default=False,
-            help="From functions to classes; robustmax is the paper's. Default: "
-            "softmax.",
         ),
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option(
+        _setting(
+            "Of robustmax: the share of items that defy the features. Default: learn.",
             metavar="learn|NUMBER",
-            rich_help_panel=_MODEL,
-            show_default=False,
-            help="Of robustmax: the share of items that defy the features. Default: "
-            "learn.",
         ),
     ] = None,
     prior: Annotated[
         str | None,
-        typer.Option(
+        _setting(
+            "What is expected of an annotator before any answer. Default: learned.",
             metavar="|".join(ALLOWED["prior"]),
-            rich_help_panel=_MODEL,
-            show_default=False,
-            help="What is expected of an annotator before any answer. Default: "
-            "learned.",
         ),
     ] = None,
     epochs: Annotated[
         int | None,
-        typer.Option(
+        _setting(
+            "The most passes over the items. Default: 20, more where they are few.",
             min=1,
-            rich_help_panel=_MODEL,
-            show_default=False,
-            help="The most passes over the items. Default: 20, more where they "
-            "are few.",
         ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            metavar="SECONDS",
-            rich_help_panel=_MODEL,
-            help="Wind down after this time.",
-        ),
+        _setting("Wind down after this time.", min=0, metavar="SECONDS"),
     ] = None,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
     ids: opt.ItemIds = None,
     key: opt.FeaturesKey = None,
-    format: opt.Format = None,  # noqa: A002  (the word that users look for)
-    task: opt.Task = None,
-    workflow: opt.Workflow = None,
-    version: opt.Version = None,
-    item: opt.Item = None,
-    annotator: opt.Annotator = None,
-    label: opt.Label = None,
-    classes: opt.Classes = None,
-    answers: opt.Answers = None,
-    drop_repeats: opt.DropRepeats = None,
+    reading: opt.Reading,
 ) -> None:
     """Learn a classifier from answers and features, and judge every annotator.
 
@@ -139,11 +111,7 @@ def fit(
 
     check_folder(out)
     table = features_from(features, ids, key)
-    read = opt.labels_from(
-        labels, format=format, task=task, workflow=workflow, version=version, item=item,
-        annotator=annotator, label=label, classes=classes, answers=answers,
-        drop_repeats=drop_repeats,
-    )  # fmt: skip
+    read = opt.labels_from(labels, reading)
     both = joined(read, table)
     fit_and_report(
         lambda known: model.fit(table.X, both, items=both.items, gold=known),

@@ -2,8 +2,10 @@
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +16,6 @@ from wisecrowd import CLASSIFIERS, METHODS
 if TYPE_CHECKING:
     from wisecrowd.data.annotations import Annotations
 
-_READING = "Reading the file of answers"
 _FEATURES = "Reading the file of features"
 
 LabelsFile = Annotated[
@@ -24,66 +25,6 @@ LabelsFile = Annotated[
         show_default=False,
         help="The answers: a table (CSV, TSV, Parquet, JSON) or an export of "
         "Zooniverse, Label Studio, MTurk, Toloka or peerannot.",
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=_READING,
-        help="long, wide, zooniverse, label_studio, mturk, toloka or peerannot, if the "
-        "file does not show it.",
-    ),
-]
-Task = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=_READING, help="The question, if people answered several."
-    ),
-]
-Workflow = Annotated[
-    str | None,
-    typer.Option(rich_help_panel=_READING, help="Of Zooniverse: id or name."),
-]
-Version = Annotated[
-    str | None,
-    typer.Option(rich_help_panel=_READING, help="Of Zooniverse: workflow version."),
-]
-Item = Annotated[
-    str | None,
-    typer.Option(rich_help_panel=_READING, metavar="COL", help="Column of the items."),
-]
-Annotator = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=_READING, metavar="COL", help="Column of the annotators."
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(rich_help_panel=_READING, metavar="COL", help="Column of the labels."),
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=_READING,
-        metavar="A,B,...",
-        help="The classes, in order, if not just those that occur.",
-    ),
-]
-Answers = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=_READING,
-        metavar="A,B,...",
-        help="Answers that are not classes, such as 'cannot tell'.",
-    ),
-]
-DropRepeats = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=_READING,
-        metavar="first|last",
-        help="Keep one answer of a person on an item.",
     ),
 ]
 RunFolder = Annotated[
@@ -124,6 +65,65 @@ AsJson = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Say nothing but what is asked for.")
 ]
+
+
+def _reading(text: str, metavar: str | None = None) -> Any:
+    panel = "Reading the file of answers"
+    return typer.Option(rich_help_panel=panel, metavar=metavar, help=text)
+
+
+READING = {
+    "format": _reading(
+        "long, wide, zooniverse, label_studio, mturk, toloka or peerannot, if the "
+        "file does not show it."
+    ),
+    "task": _reading("The question, if people answered several."),
+    "workflow": _reading("Of Zooniverse: id or name."),
+    "version": _reading("Of Zooniverse: workflow version."),
+    "item": _reading("Column of the items.", "COL"),
+    "annotator": _reading("Column of the annotators.", "COL"),
+    "label": _reading("Column of the labels.", "COL"),
+    "classes": _reading(
+        "The classes, in order, if not just those that occur.", "A,B,..."
+    ),
+    "answers": _reading(
+        "Answers that are not classes, such as 'cannot tell'.", "A,B,..."
+    ),
+    "drop_repeats": _reading("Keep one answer of a person on an item.", "first|last"),
+}
+"""The options that say how to read a file of answers; each is a text, or None."""
+
+Reading = dict[str, str | None]  # what was given for them
+Command = Callable[..., None]
+
+
+def with_reading(*, without: Sequence[str] = ()) -> Callable[[Command], Command]:
+    """Give a command the options of `READING`; it gets them as one, ``reading``."""
+    offered = [name for name in READING if name not in without]
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            chosen = {name: given.pop(name) for name in offered}
+            command(**given, reading={**dict.fromkeys(READING), **chosen})
+
+        own = signature(command)
+        kept = [p for name, p in own.parameters.items() if name != "reading"]
+        more = [
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[str | None, READING[name]],
+            )
+            for name in offered
+        ]
+        # what Typer looks at to make options of arguments
+        run.__signature__ = own.replace(parameters=kept + more)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in kept + more}
+        return run
+
+    return decorate
 
 
 _KEYWORDS = (
@@ -169,13 +169,14 @@ def several(text: str | None) -> list[str] | None:
     return [name.strip() for name in row if name.strip()]
 
 
-def labels_from(path: Path, **options: Any) -> "Annotations":
+def labels_from(path: Path, reading: Reading) -> "Annotations":
     """Read the answers; names given as text become numbers where labels are."""
     from wisecrowd.data.columns import retyped
     from wisecrowd.data.tables import read_annotations
 
+    options: dict[str, Any] = dict(reading)
     for name in ("classes", "answers"):
-        given = several(options[name])
+        given = several(reading[name])
         options[name] = retyped(given).tolist() if given else None
     return read_annotations(path, **options)
 

@@ -8,7 +8,6 @@ import pandas as pd
 
 from wisecrowd.cli import show
 from wisecrowd.cli.gold import read_gold, truth_of
-from wisecrowd.cli.options import as_options
 from wisecrowd.cli.run_folder import check_folder, label_table, write_run
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.metrics import scores
@@ -47,7 +46,7 @@ def fit_and_report(
         known, more = read_gold(gold, labels)
         notes = (*notes, *more)
     if not quiet:
-        show.say(as_options("\n".join([str(labels.report), f"  {labels}", *notes])))
+        show.say_read(labels, notes)
     model = fit(known)
     if out is not None:
         write_run(model, labels, out)

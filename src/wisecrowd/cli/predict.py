@@ -8,6 +8,7 @@ import typer
 from wisecrowd.cli import options as opt
 
 
+@opt.with_reading(without=("classes", "answers"))
 def predict(
     run: Annotated[
         Path,
@@ -41,14 +42,7 @@ def predict(
     quiet: opt.Quiet = False,
     ids: opt.ItemIds = None,
     key: opt.FeaturesKey = None,
-    format: opt.Format = None,  # noqa: A002  (the word that users look for)
-    task: opt.Task = None,
-    workflow: opt.Workflow = None,
-    version: opt.Version = None,
-    item: opt.Item = None,
-    annotator: opt.Annotator = None,
-    label: opt.Label = None,
-    drop_repeats: opt.DropRepeats = None,
+    reading: opt.Reading,
 ) -> None:
     """Predict the classes of new items with a fitted classifier.
 
@@ -66,11 +60,7 @@ def predict(
     both: Any = None
     notes: tuple[str, ...] = (str(table),)
     if labels is not None:
-        read = opt.labels_from(
-            labels, format=format, task=task, workflow=workflow, version=version,
-            item=item, annotator=annotator, label=label, classes=None, answers=None,
-            drop_repeats=drop_repeats,
-        )  # fmt: skip
+        read = opt.labels_from(labels, reading)
         _check_answers(model, read, labels)
         both = joined(read, table)
         notes = (str(read.report), f"  {both}", *said(table, both))

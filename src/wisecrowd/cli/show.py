@@ -14,6 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from wisecrowd._checks import listed
+from wisecrowd.cli.options import as_options
+from wisecrowd.data.annotations import Annotations
 
 FLAGGED = 0.9
 """From which probability on an annotator is called a spammer or an adversary."""
@@ -27,6 +29,12 @@ MOST_CLASSES = 20
 def say(message: str) -> None:
     """Print a message where it does not disturb the output."""
     typer.echo(message, err=True)
+
+
+def say_read(labels: Annotations, notes: Iterable[str]) -> None:
+    """Print what was read from a file of answers, and what to note."""
+    lines = [str(labels.report), f"  {labels}", *notes]
+    say(as_options("\n".join(lines)))
 
 
 def show_json(content: Any) -> None:
