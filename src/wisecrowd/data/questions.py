@@ -1,7 +1,7 @@
 """The questions that people answered on a platform, and the choice of one."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wisecrowd._checks import InputError, counted, listed
@@ -81,9 +81,11 @@ def chosen_question(
     return ranked[0], notes
 
 
-def from_question(form: str, question: Question, n_rows: int) -> Found:
-    """Make a Found of the question that was chosen."""
-    gold, notes = _agreed(question.gold)
+def from_question(
+    form: str, question: Question, n_rows: int, notes: Sequence[str] = ()
+) -> Found:
+    """Make a Found of the question that was chosen, with what there is to note."""
+    gold, more = _agreed(question.gold)
     return Found(
         form,
         question.item.coded(),
@@ -92,8 +94,18 @@ def from_question(form: str, question: Question, n_rows: int) -> Found:
         n_rows,
         gold=gold,
         left_out=question.left_out,
-        notes=notes,
+        notes=[*notes, *more],
     )
+
+
+def note_gold_answers(found: Found, why: str, which: str) -> None:
+    """Note how many answers were left out, as `why`, because they are gold."""
+    n_gold = found.left_out[why]
+    if n_gold:
+        found.notes.append(
+            f"{n_gold:,} answers {which} were taken as gold, not as answers of the "
+            f"crowd."
+        )
 
 
 # -- inside ---------------------------------------------------------------------

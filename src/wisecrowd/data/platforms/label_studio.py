@@ -5,7 +5,12 @@ from typing import Any
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd.data.found import Found
-from wisecrowd.data.questions import Question, chosen_question, from_question
+from wisecrowd.data.questions import (
+    Question,
+    chosen_question,
+    from_question,
+    note_gold_answers,
+)
 
 LISTS = ("annotations", "completions")  # the second in exports before version 1.0
 GROUND_TRUTH = "ground truth"
@@ -64,18 +69,10 @@ def read(content: Any, *, task: str | None = None, item: str | None = None) -> F
 def _finished(
     question: Question, notes: list[str], n_rows: int, unused: Counter[str]
 ) -> Found:
-    made = from_question("Label Studio JSON", question, n_rows)
-    made.notes[:0] = notes
+    made = from_question("Label Studio JSON", question, n_rows, notes)
     made.typed = frozenset({"item", "annotator"})
     made.left_out.update(unused)
-    n_gold = made.left_out[GROUND_TRUTH]
-    if n_gold:
-        made.notes.append(
-            f"{n_gold:,} answers marked as ground truth were taken as gold, not as "
-            f"answers of the crowd."
-        )
-    else:
-        del made.left_out[GROUND_TRUTH]
+    note_gold_answers(made, GROUND_TRUTH, "marked as ground truth")
     return made
 
 

@@ -53,8 +53,7 @@ def read(source: Source, *, task: str | None = None, item: str | None = None) ->
     name, notes = chosen_question(questions, task)
     for item_id, classes in gold_of.items():
         questions[name].gold[item_id] = classes
-    made = from_question("MTurk batch results", questions[name], n_rows)
-    made.notes[:0] = notes
+    made = from_question("MTurk batch results", questions[name], n_rows, notes)
     left = {"assignment was rejected": n_rejected, "no answer": n_silent}
     made.left_out.update({why: n for why, n in left.items() if n})
     return made

@@ -92,8 +92,8 @@ def _finished(
     item_column: str,
 ) -> Found:
     name, notes = chosen_question(questions, task)
-    made = from_question("Toloka assignments (TSV)", questions[name], n_rows)
-    made.notes[:0] = [*notes, f"the items are named by the column {item_column!r}."]
+    notes.append(f"the items are named by the column {item_column!r}.")
+    made = from_question("Toloka assignments (TSV)", questions[name], n_rows, notes)
     made.left_out.update(unused)
     if made.gold:
         made.notes.append(f"{len(made.gold):,} gold classes are from 'GOLDEN:{name}'.")

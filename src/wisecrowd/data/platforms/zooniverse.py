@@ -11,7 +11,12 @@ import numpy as np
 from wisecrowd._checks import InputError, listed
 from wisecrowd.data.found import Found
 from wisecrowd.data.headers import GOLD_NAMES
-from wisecrowd.data.questions import Question, chosen_question, from_question
+from wisecrowd.data.questions import (
+    Question,
+    chosen_question,
+    from_question,
+    note_gold_answers,
+)
 from wisecrowd.data.sources import NO_ROWS, Source, parsed, table_rows
 
 NEEDED = ("annotations", "subject_ids")
@@ -255,14 +260,16 @@ class _Export:
             )
         name, more = chosen_question(flow.questions, task)
         made = from_question(
-            "Zooniverse classification export", flow.questions[name], self.n_rows
+            "Zooniverse classification export",
+            flow.questions[name],
+            self.n_rows,
+            notes + more + flow.version_notes(),
         )
-        made.notes[:0] = notes + more + flow.version_notes()
         n_silent = flow.n_rows - flow.n_other_version - flow.n_asked[name]
         _count(made, "other workflow", self.n_rows - flow.n_rows)
         _count(made, "other version of the workflow", flow.n_other_version)
         _count(made, f"task {name} was not asked", n_silent)
-        _note_experts(made)
+        note_gold_answers(made, EXPERT, "by experts (gold_standard)")
         self.add_subject_gold(made)
         return _with_gravity_spy_names(made)
 
@@ -342,17 +349,6 @@ def _is_gold_name(name: str) -> bool:
 def _count(made: Found, why: str, n: int) -> None:
     if n > 0:
         made.left_out[why] += n
-
-
-def _note_experts(made: Found) -> None:
-    n_expert = made.left_out[EXPERT]
-    if n_expert:
-        made.notes.append(
-            f"{n_expert:,} answers by experts (gold_standard) were taken as gold, not "
-            f"as answers of the crowd."
-        )
-    else:
-        del made.left_out[EXPERT]
 
 
 def _with_gravity_spy_names(made: Found) -> Found:
