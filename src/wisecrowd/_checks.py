@@ -1,6 +1,7 @@
 """Every check of what a user hands in: what was seen, where, and what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -108,3 +109,18 @@ def one_of(value: Any, allowed: Iterable[Any], name: str) -> None:
     allowed = list(allowed)
     if not any(value is a or value == a for a in allowed):
         raise InputError(f"{name}={value!r} is not one of {listed(allowed, 20)}.")
+
+
+def number(
+    value: Any, name: str, wanted: str, fits: Callable[[Any], bool], kind: type = Real
+) -> None:
+    """Refuse a setting that is no number of that kind, or one that does not fit."""
+    is_number = isinstance(value, kind) and not isinstance(value, bool)
+    if not (is_number and fits(value)):
+        raise InputError(f"{name}={value!r} must be {wanted}.")
+
+
+def whole_number(value: Any, name: str, least: int = 1) -> None:
+    """Refuse a setting that is not a whole number, or too small a one."""
+    wanted = f"a whole number, at least {least}"
+    number(value, name, wanted, lambda v: v >= least, Integral)

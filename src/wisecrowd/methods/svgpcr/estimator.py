@@ -1,8 +1,9 @@
 """SVGPCR and SVGP as scikit-learn estimators."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from wisecrowd._checks import InputError, listed, one_of
+from wisecrowd._checks import InputError, listed, number, one_of, whole_number
 from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, answer_matrix, checked_features
 from wisecrowd.data.annotations import Annotations
@@ -19,7 +20,7 @@ from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, kernels, links, sparse_gp
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
-from wisecrowd.methods.svgpcr.start import Scaling, inducing_points, scaling
+from wisecrowd.methods.svgpcr.start import SCALINGS, Scaling, inducing_points, scaling
 from wisecrowd.methods.svgpcr.training import (
     CHUNK_ITEMS,
     Annotators,
@@ -46,31 +47,33 @@ class InducingPoints(NamedTuple):
     classes: Array
 
 
+# A dataclass only for its constructor, which scikit-learn reads the settings from.
+@dataclass(eq=False, repr=False)
 class GaussianProcessClassifier(CrowdClassifier):
     """What SVGPCR and SVGP share: the Gaussian process and its predictions."""
 
-    n_inducing: int
-    kernel: Any
-    shared_kernel: bool
-    link: str
-    epsilon: float | str
-    scaling: str
-    batch_size: int
-    max_epochs: int | None
-    tol: float | None
-    time_limit: float | None
-    learning_rate: float
-    natural_rate: float
-    dtype: str
-    random_state: Any
-    progress: bool | None
+    n_inducing: int = 100
+    _: KW_ONLY
+    kernel: Any = "se"
+    shared_kernel: bool = True
+    link: str = "softmax"
+    epsilon: float | str = "learn"
+    scaling: str = "auto"
+    batch_size: int = 500
+    max_epochs: int | None = None
+    tol: float | None = 1e-5
+    time_limit: float | None = None
+    learning_rate: float = 0.03
+    natural_rate: float = 0.03
+    dtype: str = "float32"
+    random_state: Any = 0
+    progress: bool | None = None
 
     def _learn(self, X: Array, annotators: Annotators, name: str) -> Trained:
-        self._check_settings()
         rng = check_random_state(self.random_state)
         scale = scaling(X, self.scaling)
         scaled = scale.apply(X, self.dtype)
-        recipe = self._recipe(len(X))
+        recipe = self._recipe(len(X), sparse_gp.JITTER)
         with jax.enable_x64(True):
             n_features, n_classes = X.shape[1], annotators.prior.shape[1]
             start = model.starting_kernel(recipe, n_features, n_classes)
@@ -97,18 +100,19 @@ class GaussianProcessClassifier(CrowdClassifier):
         self.jitter_ = trained.recipe.jitter
         self.epsilon_ = trained.epsilon
         self.sharpness_ = trained.sharpness
+        self.dependence_ = trained.annotators.dependence
         self.label_proba_ = trained.proba
         self.class_prior_ = trained.proba.mean(0)
         self.trace_ = trace.frame()
 
-    def _recipe(self, n_items: int) -> Recipe:
+    def _recipe(self, n_items: int, jitter: float) -> Recipe:
         return Recipe(
             kernel=as_kernel(self.kernel),
             link=self.link,
             factorised=getattr(self, "factorised", False),
             shared=self.shared_kernel,
             n_items=n_items,
-            jitter=getattr(self, "jitter_", sparse_gp.JITTER),
+            jitter=jitter,
         )
 
     def _schedule(self, n_items: int) -> Schedule:
@@ -128,17 +132,24 @@ class GaussianProcessClassifier(CrowdClassifier):
     def _check_settings(self) -> None:
         one_of(self.link, ("softmax", "robustmax"), "link")
         one_of(self.dtype, ("float32", "float64"), "dtype")
-        if self.epsilon != "learn" and not (
-            isinstance(self.epsilon, float) and 0 < self.epsilon < 1
-        ):
-            raise InputError(
-                f"epsilon={self.epsilon!r} is neither 'learn' nor between 0 and 1."
-            )
-        for name in ("n_inducing", "batch_size"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}={getattr(self, name)!r} must be at least 1.")
-        if self.max_epochs is not None and self.max_epochs < 1:
-            raise InputError(f"max_epochs={self.max_epochs!r} must be at least 1.")
+        one_of(self.scaling, SCALINGS, "scaling")
+        as_kernel(self.kernel)
+        whole_number(self.n_inducing, "n_inducing")
+        whole_number(self.batch_size, "batch_size")
+        wanted = "a number, at least 0"
+        number(self.learning_rate, "learning_rate", wanted, lambda v: 0 <= v < np.inf)
+        wanted = "above 0 and at most 1"
+        number(self.natural_rate, "natural_rate", wanted, lambda v: 0 < v <= 1)
+        if self.epsilon != "learn":
+            wanted = "'learn' or between 0 and 1"
+            number(self.epsilon, "epsilon", wanted, lambda v: 0 < v < 1)
+        if self.max_epochs is not None:
+            whole_number(self.max_epochs, "max_epochs")
+        if self.tol is not None:
+            number(self.tol, "tol", "at least 0, or None", lambda v: v >= 0)
+        if self.time_limit is not None:
+            wanted = "seconds above 0, or None"
+            number(self.time_limit, "time_limit", wanted, lambda v: v > 0)
 
     # -- predictions ------------------------------------------------------------
 
@@ -167,7 +178,7 @@ class GaussianProcessClassifier(CrowdClassifier):
     def _by_pieces(self, function: Callable[..., Any], X: Array) -> list[Array]:
         """Return what a compiled function says of all items, piece by piece."""
         scaled = self._scaling().apply(X, self.dtype)
-        recipe = self._recipe(1)
+        recipe = self._recipe(1, self.jitter_)
         with jax.enable_x64(True):
             natural = sparse_gp.Natural(
                 jnp.asarray(self.gp_["shift"]), jnp.asarray(self.gp_["precision"])
@@ -186,6 +197,7 @@ class GaussianProcessClassifier(CrowdClassifier):
         return [part[: len(X)].astype(np.float64) for part in parts]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SVGPCR(GaussianProcessClassifier):
     """Sparse variational Gaussian processes for crowdsourcing.
 
@@ -260,46 +272,11 @@ class SVGPCR(GaussianProcessClassifier):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        n_inducing: int = 100,
-        *,
-        kernel: Any = "se",
-        shared_kernel: bool = True,
-        link: Literal["softmax", "robustmax"] = "softmax",
-        epsilon: float | str = "learn",
-        annotator_prior: Any = "learned",
-        factorised: bool = False,
-        scaling: Literal["auto", "each", "one", "none"] = "auto",
-        batch_size: int = 500,
-        max_epochs: int | None = None,
-        tol: float | None = 1e-5,
-        time_limit: float | None = None,
-        learning_rate: float = 0.03,
-        natural_rate: float = 0.03,
-        dtype: Literal["float32", "float64"] = "float32",
-        random_state: Any = 0,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_inducing = n_inducing
-        self.kernel = kernel
-        self.shared_kernel = shared_kernel
-        self.link = link
-        self.epsilon = epsilon
-        self.annotator_prior = annotator_prior
-        self.factorised = factorised
-        self.scaling = scaling
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.time_limit = time_limit
-        self.learning_rate = learning_rate
-        self.natural_rate = natural_rate
-        self.dtype = dtype
-        self.random_state = random_state
-        self.progress = progress
+    annotator_prior: Any = "learned"
+    factorised: bool = False
 
     def _fit(self, X: Array, labels: Annotations) -> None:
+        self._check_settings()
         trained = self._learn(X, self._starting_annotators(labels), "SVGPCR")
         self.annotator_prior_ = trained.annotators.prior
         self.confusion_counts_ = trained.annotators.counts
@@ -345,57 +322,32 @@ class SVGP(GaussianProcessClassifier):
     [False, True]
     """
 
-    def __init__(
-        self,
-        n_inducing: int = 100,
-        *,
-        kernel: Any = "se",
-        shared_kernel: bool = True,
-        link: Literal["softmax", "robustmax"] = "softmax",
-        epsilon: float | str = "learn",
-        scaling: Literal["auto", "each", "one", "none"] = "auto",
-        batch_size: int = 500,
-        max_epochs: int | None = None,
-        tol: float | None = 1e-5,
-        time_limit: float | None = None,
-        learning_rate: float = 0.03,
-        natural_rate: float = 0.03,
-        dtype: Literal["float32", "float64"] = "float32",
-        random_state: Any = 0,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_inducing = n_inducing
-        self.kernel = kernel
-        self.shared_kernel = shared_kernel
-        self.link = link
-        self.epsilon = epsilon
-        self.scaling = scaling
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.time_limit = time_limit
-        self.learning_rate = learning_rate
-        self.natural_rate = natural_rate
-        self.dtype = dtype
-        self.random_state = random_state
-        self.progress = progress
-
     def _fit(self, X: Array, labels: Annotations) -> None:
-        if len(labels.annotators) > 1 or len(labels) > len(labels.items):
-            raise InputError(
-                f"SVGP learns from one right label an item, but there are answers of "
-                f"{len(labels.annotators)} annotators "
-                f"({listed(labels.annotators, 3)}). Use SVGPCR for a crowd."
-            )
-        gold = labels.gold_codes.copy()
-        gold[labels.item] = labels.label
+        self._check_settings()
+        known = _right_labels(labels)
         right = np.ones((1, labels.n_classes, len(labels.answers)))
-        self._learn(X, Annotators(None, gold, right, right, None), "SVGP")
+        self._learn(X, Annotators(None, known, right, right, None), "SVGP")
         self.annotator_prior_ = right
         answers = answer_matrix(labels)
         seen = crowd.soft_counts(answers, self.label_proba_, right.shape[2])
         self.confusion_counts_ = right + seen
         self._remember_doubt(labels)
+
+
+def _right_labels(labels: Annotations) -> Array:
+    """Return the class of every item, -1 where there is none; gold comes first."""
+    who, n_answered = np.unique(labels.annotator), len(np.unique(labels.item))
+    if len(who) > 1 or n_answered < len(labels):
+        raise InputError(
+            f"SVGP learns from one right label an item, but there are {len(labels)} "
+            f"answers of {len(who)} annotators "
+            f"({listed(labels.annotators[who], 3)}) on {n_answered} items. Use "
+            f"SVGPCR for a crowd."
+        )
+    said = np.full(len(labels.items), -1)
+    names_a_class = labels.label < labels.n_classes  # and not "can't tell"
+    said[labels.item[names_a_class]] = labels.label[names_a_class]
+    return np.where(labels.gold_codes >= 0, labels.gold_codes, said)
 
 
 def as_kernel(kernel: Any) -> kernels.Kernel:
