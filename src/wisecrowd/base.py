@@ -277,9 +277,9 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         gold : dict or Series, optional
             Classes that are known for certain, used inside the fit.
         """
-        items = row_ids(X) if items is None else items
         features = checked_features(self, X, reset=True)
-        labels = as_annotations(self._joined(features, y, items), gold)
+        ids = row_ids(X, items, len(features))
+        labels = as_annotations(joined(y, ids), gold)
         self._remember_vocabularies(labels)
         self._fit(features, labels)
         return self
@@ -306,12 +306,12 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
             The ids of the rows of X, to join the annotations.
         """
         check_is_fitted(self)
-        names = row_ids(X) if items is None else items
-        proba = self._predict_proba(checked_features(self, X, reset=False))
+        features = checked_features(self, X, reset=False)
+        ids = row_ids(X, items, len(features))
+        proba = self._predict_proba(features)
         if annotations is None:
             return proba
-        words = self._in_my_words(annotations)
-        _, evidence = self._evidence(words.align(names))
+        _, evidence = self._evidence(joined(annotations, ids))
         with np.errstate(divide="ignore"):
             return crowd.posterior(np.log(proba) + evidence)[0]
 
@@ -320,20 +320,66 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         proba = self.predict_proba(X, annotations, items=items)
         return self.classes_[proba.argmax(1)]
 
-    def _joined(self, X: Array, y: Any, items: Any) -> Annotations:
-        if not isinstance(y, Annotations | pd.DataFrame | dict):
-            target = checked_target(y, len(X))
-            labels = _make_annotations(target)
-            return labels.with_items(items)
-        labels = y if isinstance(y, Annotations) else _make_annotations(y)
-        return labels.align(items)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the answers that name the predicted class.
+
+        Against the true classes that is the accuracy. Against the answers of a crowd
+        it ranks models as the accuracy would, if annotators err independently of the
+        features, and so works where nothing is known for certain.
+
+        Parameters
+        ----------
+        X : array or DataFrame (n, D)
+            Features of the items.
+        y : 1-D target, (n, A) matrix, Annotations or long DataFrame
+            The true classes, or the answers; those that are missing do not count.
+        sample_weight : sequence of length n, optional
+            How much the answers on each item count.
+
+        Examples
+        --------
+        To choose settings by the classes that are known for certain, give
+        ``GridSearchCV`` a DataFrame, whose index leads a scorer to them::
+
+            def against_gold(model, X, answers):
+                return model.score(X, gold.reindex(X.index))
+
+            GridSearchCV(SVGPCR(), grid, scoring=against_gold).fit(X, answers)
+        """
+        predicted = self.predict(X)
+        rows, said = _answers_by_row(y, row_ids(X, None, len(predicted)))
+        if not len(rows):
+            raise InputError("there is no answer to compare the predictions with.")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        return float(np.average(said == predicted[rows], weights=weights))
 
 
-def row_ids(X: Any) -> Any:
-    """Return a DataFrame's index, else the numbers of the rows."""
-    if isinstance(X, pd.DataFrame):
-        return X.index
-    return np.arange(np.shape(X)[0] if np.ndim(X) else 0)
+def _answers_by_row(y: Any, ids: Any) -> tuple[Array, Array]:
+    """Return the row of every answer, and the answer; missing ones are left out."""
+    if isinstance(y, Annotations | pd.DataFrame | dict) or np.ndim(y) != 1:
+        answers = joined(y, ids)
+        return answers.item, answers.answers[answers.label]
+    target = checked_target(y, len(ids))
+    rows = np.flatnonzero(~pd.isna(target))
+    return rows, target[rows]
+
+
+def joined(y: Any, ids: Any) -> Annotations:
+    """Return the answers on the rows of X: by id, or row by row if they have none."""
+    if isinstance(y, Annotations | pd.DataFrame | dict):
+        return (y if isinstance(y, Annotations) else _make_annotations(y)).align(ids)
+    return _make_annotations(checked_target(y, len(ids))).with_items(ids)
+
+
+def row_ids(X: Any, items: Any, n_items: int) -> Any:
+    """Return the ids of the rows: given, a DataFrame's index, or their numbers."""
+    if items is None:
+        return X.index if isinstance(X, pd.DataFrame) else np.arange(n_items)
+    if len(items) != n_items:
+        raise InputError(
+            f"items= names {len(items)} rows, but X has {n_items}. Give one id a row."
+        )
+    return items
 
 
 def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
