@@ -100,7 +100,6 @@ class GaussianProcessClassifier(CrowdClassifier):
         self.jitter_ = trained.recipe.jitter
         self.epsilon_ = trained.epsilon
         self.sharpness_ = trained.sharpness
-        self.dependence_ = trained.annotators.dependence
         self.label_proba_ = trained.proba
         self.class_prior_ = trained.proba.mean(0)
         self.trace_ = trace.frame()
