@@ -562,3 +562,20 @@ def gp_regression(cov, y, noise):
         a = cov[n, rest] @ inverse
         without.append((a @ y[rest], cov[n, n] - a @ cov[rest, n]))
     return mean, posterior, np.array(without)
+
+
+def right_together(answers, confusion, proba):
+    """Correlation of "is right" between two answers on one item, pair by pair.
+
+    answers: (item, annotator, answer) triples.
+    """
+    joint = spread = 0.0
+    for i, (item, a, y) in enumerate(answers):
+        for j, (other, b, x) in enumerate(answers):
+            if i == j or item != other:
+                continue
+            for c, weight in enumerate(proba[item]):
+                p, q = confusion[a][c][c], confusion[b][c][c]
+                joint += weight * ((y == c) - p) * ((x == c) - q)
+                spread += weight * math.sqrt(p * (1 - p) * q * (1 - q))
+    return joint / spread

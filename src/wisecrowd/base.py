@@ -14,6 +14,7 @@ from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths.dependence import weight_of_answers
 
 # Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
@@ -96,6 +97,8 @@ class CrowdModel(BaseEstimator, ABC):
     trace_ : DataFrame
         One row a step: the terms of the bound, their total, seconds.
     """
+
+    dependence_: float = 0.0  # of the answers on one item; learned by SVGPCR
 
     def _remember_vocabularies(self, labels: Annotations) -> None:
         self.classes_ = labels.classes
@@ -183,8 +186,8 @@ class CrowdModel(BaseEstimator, ABC):
     def _evidence(self, annotations: Any) -> tuple[Annotations, Array]:
         """Return what the answers at hand say about new items, in my classes.
 
-        The answers of a new item are independent given its class and everyone's
-        skill, so the mean confusion is exact; a new annotator has the prior's.
+        Given its class and everyone's skill the answers of a new item are independent,
+        so the mean confusion is exact, or weigh less; a new annotator has the prior's.
         """
         given = self._in_my_words(annotations)
         prior = self.annotator_prior_.mean(0)
@@ -194,7 +197,9 @@ class CrowdModel(BaseEstimator, ABC):
         who = known[given.annotator]  # -1, a new annotator, is the last table
         who = np.where(who < 0, len(tables) - 1, who)
         answers = crowd.answer_matrix(given.item, who, given.label, shape)
-        return given, crowd.evidence_per_item(answers, np.log(dirichlet.mean(tables)))
+        said = crowd.evidence_per_item(answers, np.log(dirichlet.mean(tables)))
+        weight = weight_of_answers(np.diff(answers.indptr), self.dependence_)
+        return given, said * weight[:, None]
 
     def _in_my_words(self, annotations: Any) -> Annotations:
         if not isinstance(annotations, Annotations):

@@ -164,7 +164,7 @@ def test_one_whole_step_on_a_gaussian_likelihood_is_the_exact_posterior():
     done = sparse_gp.natural_step(natural, site, 1.0)
     again = sparse_gp.latent_moments(sparse_gp.to_moments(done), project, left)
     cov = oracles.gram(SLOW_KERNEL, np.array(X), np.array(X))
-    cavity = sparse_gp.cavity(again, slope(again))
+    cavity = sparse_gp.cavity(again, left, slope(again))
     for c in range(N_CLASSES):
         mean, posterior, without = oracles.gp_regression(cov, y[:, c], noise)
         assert_allclose(again.mean[:, c], mean, atol=1e-6)
@@ -176,6 +176,27 @@ def test_one_whole_step_on_a_gaussian_likelihood_is_the_exact_posterior():
     site = sparse_gp.site_parameters(project, again, slope(again), 1.0)
     still = sparse_gp.natural_step(done, site, 0.3)
     assert_allclose(still.precision, done.precision, rtol=1e-6)
+
+
+def test_with_few_inducing_points_too_a_cavity_is_the_fit_without_the_item():
+    _, _, slope = regression()
+    project, left = projected(X)
+    assert float(left.max()) > 0.1  # what the inducing points leave matters here
+
+    def fitted(without):
+        natural = drawn(7)
+        latent = sparse_gp.latent_moments(sparse_gp.to_moments(natural), project, left)
+        kept = 1.0 * (np.arange(N_ITEMS) != without)[:, None]
+        slopes = Latent(*(s * kept for s in slope(latent)))
+        site = sparse_gp.site_parameters(project, latent, slopes, 1.0)
+        done = sparse_gp.natural_step(natural, site, 1.0)
+        return sparse_gp.latent_moments(sparse_gp.to_moments(done), project, left)
+
+    everything = fitted(without=-1)
+    cavity = sparse_gp.cavity(everything, left, slope(everything))
+    for n in range(N_ITEMS):
+        assert_allclose(cavity.mean[n], fitted(n).mean[n], atol=1e-6)
+        assert_allclose(cavity.var[n], fitted(n).var[n], atol=1e-6)
 
 
 def test_small_natural_steps_climb():
@@ -199,7 +220,7 @@ def test_small_natural_steps_climb():
 def test_a_cavity_has_a_variance_however_strong_the_site():
     latent = Latent(jnp.asarray([[1.0, 0.0]]), jnp.asarray([[0.5, 0.5]]))
     slope = Latent(jnp.asarray([[3.0, 0.0]]), jnp.asarray([[-50.0, 50.0]]))
-    cavity = sparse_gp.cavity(latent, slope)
+    cavity = sparse_gp.cavity(latent, jnp.zeros((1, 1)), slope)
     assert (np.array(cavity.var) > 0).all()
     assert np.isfinite(cavity.mean).all()
     assert_allclose(cavity.var[0, 1], 0.5)  # bends upwards: taken as flat

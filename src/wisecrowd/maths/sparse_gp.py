@@ -172,14 +172,17 @@ def is_valid(natural: Natural) -> Bool[Array, ""]:
     return jnp.isfinite(jnp.linalg.cholesky(natural.precision)).all()
 
 
-def cavity(latent: Latent, slope: Latent) -> Latent:
+def cavity(latent: Latent, left: Float[Array, "P B"], slope: Latent) -> Latent:
     """Return q(f) without the pull of an item's own term of the bound.
 
-    The term is a Gaussian site with precision −2h and shift g − 2hμ, h and g its
-    slopes by variance and mean; a site that bends upwards is taken as flat, and a
-    cavity keeps at least a thousandth of the precision.
+    The term is a Gaussian site on what w says of f, aᵀw: precision −2h and shift
+    g − 2hμ, with g and h its slopes by mean and variance. The variance that w leaves is
+    none of its doing. A site that bends upwards is taken as flat, and a cavity keeps at
+    least a thousandth of the precision.
     """
+    inner = jnp.maximum(latent.var - left.T, MIN_VAR)
     bend = jnp.maximum(-2 * slope.var, 0)
     pull = slope.mean + bend * latent.mean
-    precision = jnp.maximum(1 / latent.var - bend, 1e-3 / latent.var)
-    return Latent((latent.mean / latent.var - pull) / precision, 1 / precision)
+    precision = jnp.maximum(1 / inner - bend, 1e-3 / inner)
+    mean = (latent.mean / inner - pull) / precision
+    return Latent(mean, 1 / precision + left.T)

@@ -78,7 +78,7 @@ class GaussianProcessClassifier(CrowdClassifier):
             n_features, n_classes = X.shape[1], annotators.prior.shape[1]
             start = model.starting_kernel(recipe, n_features, n_classes)
             hyper = Hyper(
-                start, jnp.asarray(inducing_points(scaled, self.n_inducing, rng))
+                start, jnp.asarray(inducing_points(scaled, int(self.n_inducing), rng))
             )
         schedule = self._schedule(len(X))
         with Trace(name, -(-schedule.n_steps // 100) * 100, self.progress) as trace:
@@ -100,6 +100,7 @@ class GaussianProcessClassifier(CrowdClassifier):
         self.jitter_ = trained.recipe.jitter
         self.epsilon_ = trained.epsilon
         self.sharpness_ = trained.sharpness
+        self.dependence_ = trained.annotators.dependence
         self.label_proba_ = trained.proba
         self.class_prior_ = trained.proba.mean(0)
         self.trace_ = trace.frame()
@@ -115,17 +116,18 @@ class GaussianProcessClassifier(CrowdClassifier):
         )
 
     def _schedule(self, n_items: int) -> Schedule:
-        batch = min(self.batch_size, n_items)
+        # Plain numbers: a grid's are NumPy's.
+        batch = min(int(self.batch_size), n_items)
         passes = self.max_epochs
         if passes is None:
             passes = max(DEFAULT_PASSES, -(-MIN_STEPS * batch // n_items))
         return Schedule(
-            n_steps=max(1, passes * n_items // batch),
+            n_steps=max(1, int(passes) * n_items // batch),
             batch_size=batch,
-            natural_rate=self.natural_rate,
-            learning_rate=self.learning_rate,
+            natural_rate=float(self.natural_rate),
+            learning_rate=float(self.learning_rate),
             tol=self.tol,
-            time_limit=self.time_limit,
+            time_limit=None if self.time_limit is None else float(self.time_limit),
         )
 
     def _check_settings(self) -> None:
@@ -203,7 +205,8 @@ class SVGPCR(GaussianProcessClassifier):
     A classifier and the skill of every annotator, learned together from features and
     raw answers (Morales-Álvarez et al. 2019), with closed-form updates of labels and
     annotators, natural gradients, and a tighter bound. ``link="robustmax",
-    epsilon=1e-3, annotator_prior="flat", factorised=True`` is the paper's model.
+    epsilon=1e-3, annotator_prior="flat", dependence=0, factorised=True`` is the
+    paper's model.
 
     Parameters
     ----------
@@ -222,6 +225,10 @@ class SVGPCR(GaussianProcessClassifier):
         latent function.
     annotator_prior : "learned", "flat", "diagonal", array or mapping
         Dirichlet concentrations of the annotators' rows; see :class:`BCC`.
+    dependence : "learn" or float
+        The correlation, given the class, of two answers on one item: real annotators
+        err together. n answers are believed as n / (1 + dependence (n - 1)) would be;
+        0 takes them as independent.
     factorised : bool
         True: the paper's q(Z) q(F), with a looser bound. False: q(Z | F) q(F).
     scaling : {"auto", "each", "one", "none"}
@@ -248,9 +255,9 @@ class SVGPCR(GaussianProcessClassifier):
     ----------
     gp_ : dict
         The Gaussian process: natural parameters, kernel, inducing points, scaling.
-    epsilon_, sharpness_, jitter_ : float
-        Learned epsilon; the power that calibrates predictions; the jitter that was
-        needed.
+    epsilon_, sharpness_, dependence_, jitter_ : float
+        Learned epsilon; the power that calibrates predictions; how far the answers on
+        one item depend on one another; the jitter that was needed.
     n_features_in_ : int
         Features seen at the fit.
     feature_names_in_ : array
@@ -272,10 +279,14 @@ class SVGPCR(GaussianProcessClassifier):
     """
 
     annotator_prior: Any = "learned"
+    dependence: float | str = "learn"
     factorised: bool = False
 
     def _fit(self, X: Array, labels: Annotations) -> None:
         self._check_settings()
+        if self.dependence != "learn":
+            wanted = "'learn' or from 0 to 1"
+            number(self.dependence, "dependence", wanted, lambda v: 0 <= v <= 1)
         trained = self._learn(X, self._starting_annotators(labels), "SVGPCR")
         self.annotator_prior_ = trained.annotators.prior
         self.confusion_counts_ = trained.annotators.counts
@@ -295,9 +306,12 @@ class SVGPCR(GaussianProcessClassifier):
                 answers, start, labels.gold_codes, hyper,
                 trace=trace, max_iter=50, tol=None,
             )  # fmt: skip
+        learn = self.dependence == "learn"
         annotators = Annotators(
-            answers, labels.gold_codes, alone.prior, alone.prior, hyper
-        )
+            answers, labels.gold_codes, alone.prior, alone.prior, hyper,
+            dependence=0.0 if learn else float(self.dependence),
+            learn_dependence=learn,
+        )  # fmt: skip
         return annotators.learn(alone.proba)
 
 

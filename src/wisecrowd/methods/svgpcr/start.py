@@ -57,7 +57,9 @@ def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
     if not varies.any():
         return Scaling(centre, np.ones_like(spread))
     common = np.sqrt((spread[varies] ** 2).mean())
-    alike = spread.max() <= COMMENSURATE * np.median(spread[varies])
+    # The lower of two: the mean of one small and one huge would be alike to the huge.
+    median = np.quantile(spread[varies], 0.5, method="lower")
+    alike = spread.max() <= COMMENSURATE * median
     if kind == "one" or (kind == "auto" and alike):
         return Scaling(centre, np.full_like(spread, common))
     return Scaling(centre, np.where(varies, spread, 1.0))

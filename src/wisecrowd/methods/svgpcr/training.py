@@ -8,11 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.optimize import minimize_scalar
 from threadpoolctl import threadpool_limits
 
 from wisecrowd._checks import InputError
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet, labels, links, sparse_gp
+from wisecrowd.maths.dependence import learned_dependence, weight_of_answers
 from wisecrowd.methods.svgpcr import inference, model
 from wisecrowd.methods.svgpcr.inference import Rates, State
 from wisecrowd.methods.svgpcr.model import Batch, Hyper, Recipe
@@ -23,6 +25,11 @@ CHUNK_ITEMS = 4096  # items of one piece, where all of them are visited
 RAMP = 20  # steps in which the natural gradient comes up to its full rate
 MAX_FAILURES = 3
 EPSILON_FLOOR = 1e-3
+LOG_SHARPNESS = (-1.4, 1.4)
+ROUNDS = 3  # of fitting sharpness and dependence, labels and annotators between them
+MAX_SETTLING = 20
+SETTLED = 1e-4
+N_CALIBRATION = 20_000  # items that the sharpness is fitted to
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,8 @@ class Annotators(NamedTuple):
     prior: Float[np.ndarray, "P C K"]
     counts: Float[np.ndarray, "A C K"]
     hyper: crowd.Hyperprior | None
+    dependence: float = 0.0
+    learn_dependence: bool = False
 
     def learn(self, proba: Float[np.ndarray, "N C"]) -> "Annotators":
         """q(R) and its prior, given q(Z): prior + soft counts."""
@@ -74,23 +83,37 @@ class Annotators(NamedTuple):
         prior = crowd.updated_prior(seen, self.prior, self.hyper)
         return self._replace(prior=prior, counts=prior + seen)
 
+    def depending(
+        self, log_prior: Float[np.ndarray, "N C"], rng: np.random.RandomState
+    ) -> "Annotators":
+        """Learn how far the answers on one item depend on one another."""
+        if self.answers is None or not self.learn_dependence:
+            return self
+        mean = dirichlet.mean(self.counts)
+        learned = learned_dependence(self.answers, mean, log_prior, rng)
+        return self._replace(dependence=learned)
+
+    def believed(self, said: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
+        """Return how much of the evidence to believe; gold rules out all else."""
+        if self.answers is not None:
+            n_answers = np.diff(self.answers.indptr)
+            said = said * weight_of_answers(n_answers, self.dependence)[:, None]
+        return crowd.clamped(said, self.gold)
+
+    def evidence(self) -> Float[np.ndarray, "N C"]:
+        """Σ E log R[a, c, y] for every item, as far as it is believed."""
+        if self.answers is None:
+            return self.believed(np.zeros((len(self.gold), self.prior.shape[1])))
+        log_confusion = dirichlet.mean_log(self.counts)
+        return self.believed(crowd.evidence_per_item(self.answers, log_confusion))
+
     def evidence_of_others(
         self, proba: Float[np.ndarray, "N C"]
     ) -> Float[np.ndarray, "N C"]:
         """Return what the answers say of every item, its own part in R left out."""
         if self.answers is None:
             return self.evidence()
-        said = crowd.evidence_of_others(self.answers, self.counts, proba)
-        return crowd.clamped(said, self.gold)
-
-    def evidence(self) -> Float[np.ndarray, "N C"]:
-        """Σ E log R[a, c, y] for every item; −∞ for what gold rules out."""
-        n_items, n_classes = len(self.gold), self.prior.shape[1]
-        said = np.zeros((n_items, n_classes))
-        if self.answers is not None:
-            log_confusion = dirichlet.mean_log(self.counts)
-            said = crowd.evidence_per_item(self.answers, log_confusion)
-        return crowd.clamped(said, self.gold)
+        return self.believed(crowd.evidence_of_others(self.answers, self.counts, proba))
 
     def kl(self) -> float:
         """KL(q(R) ‖ p(R)), less the log of the prior's own prior."""
@@ -264,24 +287,18 @@ class _Loop:
         )
 
     def finish(self) -> Trained:
-        """Let labels and annotators agree exactly, f fixed; then calibrate.
+        """Let labels and annotators agree, f fixed; nothing judges itself any more.
 
-        Here no item judges itself any more: labels come from the collapsed evidence,
-        and predictions are calibrated on leave-one-out ones.
+        What f says of an item is taken without the item's answers, and what an
+        annotator says of it without the item's part in the annotator's skill.
         """
-        for _ in range(50):
-            proba, agreement = self.all_labels()
-            if self.learn_epsilon:
-                self.epsilon = best_epsilon(agreement)
-            moved = np.abs(proba - self.proba).max()
-            self.proba, self.annotators = proba, self.annotators.learn(proba)
-            self.set_evidence(self.annotators.evidence_of_others(proba))
-            if moved < 1e-6 or self.annotators.answers is None:
-                break
-        sharpness = 1.0
-        if self.recipe.link == "softmax":
+        unaided = self.left_out()
+        for _ in range(ROUNDS):
             said = self.annotators.evidence_of_others(self.proba)
-            sharpness = best_sharpness(self.left_out(), said)
+            sharpness = best_sharpness(unaided, said, self.rng)
+            log_prior = sharpness * unaided
+            self.annotators = self.annotators.depending(log_prior, self.rng)
+            self.settle(log_prior)
         return Trained(
             recipe=self.recipe,
             natural=jax.tree.map(np.asarray, self.state.natural),
@@ -289,8 +306,28 @@ class _Loop:
             annotators=self.annotators,
             proba=self.proba,
             epsilon=self.epsilon,
-            sharpness=sharpness,
+            sharpness=self.sharpness_to_keep(sharpness),
         )
+
+    def sharpness_to_keep(self, fitted: float) -> float:
+        """Return the power for predictions; robust max has epsilon instead.
+
+        What was fitted suits what the crowd agrees on. That is not always true, so of
+        a crowd's only half is kept, in logs; of gold labels' all.
+        """
+        if self.recipe.link == "robustmax":
+            return 1.0
+        return fitted if self.annotators.answers is None else fitted**0.5
+
+    def settle(self, log_prior: Float[np.ndarray, "N C"]) -> None:
+        """Repeat q(z) and q(R) until they agree."""
+        for _ in range(MAX_SETTLING):
+            said = self.annotators.evidence_of_others(self.proba)
+            proba, _ = crowd.posterior(log_prior + said)
+            moved = np.abs(proba - self.proba).max()
+            self.proba, self.annotators = proba, self.annotators.learn(proba)
+            if moved < SETTLED:
+                break
 
     def pieces(self) -> list[slice]:
         """Return slices that cover all items."""
@@ -298,21 +335,6 @@ class _Loop:
             slice(i, i + CHUNK_ITEMS)
             for i in range(0, self.recipe.n_items, CHUNK_ITEMS)
         ]
-
-    def all_labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """q(z) of every item, and how often z is where f is the largest."""
-        epsilon = jnp.asarray(self.epsilon, self.dtype)
-        out = [
-            label_posterior(
-                self.recipe, self.state, self.X[at], self.evidence[at], epsilon
-            )
-            for at in self.pieces()
-        ]
-        proba, agreement = (
-            np.concatenate([np.asarray(o[i]) for o in out]) for i in (0, 1)
-        )
-        proba = proba.astype(np.float64)
-        return proba / proba.sum(1, keepdims=True), agreement.astype(np.float64)
 
     def left_out(self) -> Float[np.ndarray, "N C"]:
         """Log predictive probability of every item, without its own answers."""
@@ -330,18 +352,6 @@ _kl_to_prior = jax.jit(sparse_gp.kl_to_prior)
 
 
 @partial(jax.jit, static_argnames="recipe")
-def label_posterior(
-    recipe: Recipe, state: State, X: jax.Array, evidence: jax.Array, epsilon: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """q(z) of some items, and q(z is where f is the largest)."""
-    at = model.states(
-        recipe, model.latent(recipe, state.natural, state.hyper, X), epsilon
-    )
-    proba = labels.label_proba(at, evidence, recipe.factorised)
-    return proba, inference.agreement(recipe, at, Batch(X, evidence))
-
-
-@partial(jax.jit, static_argnames="recipe")
 def leave_one_out(
     recipe: Recipe, state: State, X: jax.Array, evidence: jax.Array, epsilon: jax.Array
 ) -> jax.Array:
@@ -350,13 +360,15 @@ def leave_one_out(
     An item's own pull on f is a Gaussian site with the slopes of its term of the
     bound; dividing it out of q(f) leaves the cavity of expectation propagation.
     """
-    latent = model.latent(recipe, state.natural, state.hyper, X)
+    project, left = model.projections(recipe, state.hyper, X)
+    moments = sparse_gp.to_moments(state.natural)
+    latent = sparse_gp.latent_moments(moments, project, left)
 
     def gain(latent: sparse_gp.Latent) -> jax.Array:
         at = model.states(recipe, latent, epsilon)
         return labels.best_bound(at, evidence, recipe.factorised).sum()
 
-    cavity = sparse_gp.cavity(latent, jax.grad(gain)(latent))
+    cavity = sparse_gp.cavity(latent, left, jax.grad(gain)(latent))
     proba = links.predictive(model.states(recipe, cavity, epsilon))
     return jnp.log(jnp.maximum(proba, jnp.finfo(proba.dtype).tiny))
 
@@ -367,21 +379,26 @@ def best_epsilon(agreement: Float[np.ndarray, " N"]) -> float:
 
 
 def best_sharpness(
-    log_proba: Float[np.ndarray, "N C"], evidence: Float[np.ndarray, "N C"]
+    log_proba: Float[np.ndarray, "N C"],
+    evidence: Float[np.ndarray, "N C"],
+    rng: np.random.RandomState,
 ) -> float:
     """Return the power t of p(z | x) under which the answers are the most likely.
 
     Σₙ log Σ_c softmax_c(t log p) e^{evidence}, over leave-one-out predictions: a t
     above one says that the Gaussian process was more modest than it had to be.
     """
-    powers = np.exp(np.linspace(np.log(0.4), np.log(4), 47))
+    some = rng.permutation(len(log_proba))[:N_CALIBRATION]
+    log_proba, evidence = log_proba[some], evidence[some]
 
-    def likelihood(power: float) -> float:
-        proba, _ = crowd.posterior(power * log_proba)
-        with np.errstate(divide="ignore"):
-            return float(crowd.posterior(np.log(proba) + evidence)[1].sum())
+    def unlikely(log_power: float) -> float:
+        at = np.exp(log_power) * log_proba
+        return float(
+            np.mean(crowd.posterior(at)[1] - crowd.posterior(at + evidence)[1])
+        )
 
-    return float(powers[int(np.argmax([likelihood(t) for t in powers]))])
+    best = minimize_scalar(unlikely, bounds=LOG_SHARPNESS, method="bounded")
+    return float(np.exp(best.x))
 
 
 def _what_is_wrong(X: np.ndarray) -> str:
