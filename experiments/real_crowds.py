@@ -48,8 +48,10 @@ def one_run(data: Dataset, seed: int, gold: bool, settings: dict[str, Any]) -> A
         "log_loss": log_loss(test, proba),
         "calibration": calibration_error(test, proba),
         "train_labels": accuracy(truth, model.label_proba_),
+        "train_log_loss": log_loss(truth, model.label_proba_),
         "train_wrong": int((model.label_proba_.argmax(1) != truth).sum()),
         "epsilon": model.epsilon_,
+        "dependence": model.dependence_,
         "sharpness": model.sharpness_,
         "seconds": seconds,
     }
