@@ -63,10 +63,11 @@ def test_sums_and_products():
 
 def test_a_function_of_two_points_is_a_kernel():
     kernel = Given(lambda x, y: jnp.exp(-((x - y) ** 2).sum() / 2))
-    want = Stationary("se")(given(1.0, 1.0), X, Y)
-    assert kernel.start(3) == {}
-    assert_allclose(kernel({}, X, Y), want, rtol=1e-12)
-    assert_allclose(kernel.diagonal({}, X), 1.0)
+    params = {"log_variance": jnp.log(jnp.asarray(3.0))}
+    assert kernel.start(3).keys() == params.keys()
+    want = Stationary("se")(given(1.0, 3.0), X, Y)
+    assert_allclose(kernel(params, X, Y), want, rtol=1e-12)
+    assert_allclose(kernel.diagonal(params, X), 3.0)
 
 
 ALL = {**KERNELS, "product": Linear() * Stationary("matern32", ard=True)}

@@ -160,23 +160,26 @@ class Product(Kernel):
 
 @dataclass(frozen=True)
 class Given(Kernel):
-    """A function k(x, y) of two points, with nothing to learn."""
+    """v · k(x, y), with a given function k of two points; only v is learned."""
 
     function: Callable[[Any, Any], Any]
 
     def start(self, n_features: int) -> Params:
-        """Return no parameters."""
-        return {}
+        """Return v = 1."""
+        return {"log_variance": jnp.zeros(())}
 
     def __call__(
         self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
     ) -> Float[Array, "B M"]:
         """Return the covariance of every pair."""
-        return jax.vmap(lambda x: jax.vmap(lambda y: self.function(x, y))(Y))(X)
+        cov = jax.vmap(lambda x: jax.vmap(lambda y: self.function(x, y))(Y))(X)
+        return jnp.exp(params["log_variance"]) * cov
 
     def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
         """Return the variance at every point."""
-        return jax.vmap(lambda x: self.function(x, x))(X)
+        return jnp.exp(params["log_variance"]) * jax.vmap(
+            lambda x: self.function(x, x)
+        )(X)
 
 
 def _both(pair: Sum | Product, n_features: int) -> Params:
