@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("data", choices=["mnist", "labelme"])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("settings", nargs="*", metavar="NAME=VALUE")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     settings = {k: value_of(v) for k, v in (s.split("=", 1) for s in args.settings)}
     gold = bool(settings.pop("gold", False))
     rows = []

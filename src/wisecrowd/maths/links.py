@@ -35,17 +35,35 @@ def largest_proba(
     for Gaussians vanishes faster than any power of the spacing.
     """
     spread = jnp.sqrt(var)
-    # Below `low` the largest is not (it beats every class); above `high` nothing is.
-    low = jax.lax.stop_gradient((mean - REACH * spread).max(1, keepdims=True))
-    high = jax.lax.stop_gradient((mean + REACH * spread).max(1, keepdims=True))
-    node = jnp.asarray((np.arange(N_GRID) + 0.5) / N_GRID, mean.dtype)
-    t = low + (high - low) * node[None, :]  # [B, S]
+    t, width = jax.lax.stop_gradient(_grid(mean, spread))  # [B, S]
     x = (t[:, None, :] - mean[:, :, None]) / spread[:, :, None]  # [B, C, S]
     # x >= -REACH, so neither the logarithm nor the ratio meets a zero.
     log_below = jnp.log(0.5 * jax.scipy.special.erfc(-x * float(np.sqrt(0.5))))
     log_largest = log_below.sum(1, keepdims=True)
-    density = jnp.exp(log_largest - log_below - 0.5 * x * x).sum(-1) / spread
+    inside = jnp.exp(log_largest - log_below - 0.5 * x * x) * width[:, None, :]
+    density = inside.sum(-1) / spread
     return density / density.sum(1, keepdims=True)
+
+
+def _grid(
+    mean: Float[Array, "B C"], spread: Float[Array, "B C"]
+) -> tuple[Float[Array, "B S"], Float[Array, "B S"]]:
+    """Return where to look for the largest, and the width of each step.
+
+    Below `low` the largest is not, as some class is above it; above `high` nothing is.
+    A class of small spread that matters is never far above `low`. So the steps begin
+    there, as small as the smallest spread needs, and grow by a constant factor.
+    """
+    low = (mean - REACH * spread).max(1, keepdims=True)
+    high = (mean + REACH * spread).max(1, keepdims=True)
+    matters = mean + REACH * spread > low
+    smallest = jnp.where(matters, spread, jnp.inf).min(1, keepdims=True)
+    # k such that about k / (e^k - 1) = 3 REACH smallest / (high - low), or 0.
+    log_ratio = jnp.log(jnp.maximum((high - low) / (3 * REACH * smallest), 1))
+    growth = jnp.maximum(log_ratio + jnp.log1p(log_ratio), 1e-3)
+    node = jnp.asarray((np.arange(N_GRID) + 0.5) / N_GRID, mean.dtype)[None, :]
+    t = low + (high - low) * jnp.expm1(growth * node) / jnp.expm1(growth)
+    return t, jnp.exp(growth * (node - 1))
 
 
 def robust_max_states(
