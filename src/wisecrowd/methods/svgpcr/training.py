@@ -24,7 +24,7 @@ MIN_CHUNK = 4
 CHUNK_ITEMS = 4096  # items of one piece, where all of them are visited
 RAMP = 20  # steps in which the natural gradient comes up to its full rate
 MAX_FAILURES = 3
-EPSILON_FLOOR = 1e-3
+START_EPSILON, EPSILON_FLOOR = 0.1, 1e-3
 LOG_SHARPNESS = (-1.4, 1.4)
 ROUNDS = 3  # of fitting sharpness and dependence, labels and annotators between them
 MAX_SETTLING = 20
@@ -176,7 +176,8 @@ class _Loop:
         self.X, self.dtype = jnp.asarray(X), X.dtype
         self.annotators = annotators
         self.learn_epsilon = epsilon == "learn"
-        self.epsilon = 0.1 if self.learn_epsilon else float(epsilon)
+        self.epsilon = START_EPSILON
+        self.last_epsilon = EPSILON_FLOOR if self.learn_epsilon else float(epsilon)
         natural = sparse_gp.prior_natural(n_classes, n_inducing)
         self.state = inference.start(natural, jax.tree.map(jnp.asarray, hyper))
         n_items = recipe.n_items
@@ -246,7 +247,14 @@ class _Loop:
         return {**terms, "bound": gained - lost}
 
     def follow(self) -> None:
-        """Update epsilon and the annotators, once every item has been seen."""
+        """Update epsilon and the annotators, once every item has been seen.
+
+        A given epsilon is approached while the rates are high: begun with, a small one
+        holds items for good where the first steps happened to put them.
+        """
+        if not self.learn_epsilon:
+            way = min(1.0, self.done / max(self.schedule.cooling_from, 1))
+            self.epsilon = START_EPSILON ** (1 - way) * self.last_epsilon**way
         if not self.visited.all():
             return
         if self.learn_epsilon:
@@ -292,6 +300,8 @@ class _Loop:
         What f says of an item is taken without the item's answers, and what an
         annotator says of it without the item's part in the annotator's skill.
         """
+        if not self.learn_epsilon:
+            self.epsilon = self.last_epsilon
         unaided = self.left_out()
         for _ in range(ROUNDS):
             said = self.annotators.evidence_of_others(self.proba)
