@@ -324,7 +324,7 @@ class SVGP(GaussianProcessClassifier):
 
     Attributes
     ----------
-    gp_, epsilon_, sharpness_, jitter_, n_features_in_, feature_names_in_
+    gp_, epsilon_, sharpness_, dependence_, jitter_, n_features_in_, feature_names_in_
         As in :class:`SVGPCR`.
 
     Examples
