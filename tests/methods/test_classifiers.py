@@ -414,9 +414,6 @@ def test_inducing_points_are_in_the_units_of_x(data):
     assert_array_equal(classes, model.predict(points))
 
 
-@pytest.mark.xfail(
-    reason="leaves out of f more of an item than f has learned of it (training.py)"
-)
 @pytest.mark.parametrize("cut", [{"max_epochs": 1}, {"max_epochs": 3}], ids=str)
 def test_a_fit_cut_short_still_knows_what_the_answers_say(data, cut):
     X, y, truth = data

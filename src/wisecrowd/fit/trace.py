@@ -56,12 +56,15 @@ class Trace:
         """Seconds since the trace was made."""
         return time.perf_counter() - self._began
 
-    def record(self, **terms: float) -> None:
-        """Add a row: the terms of the bound and their total, ``bound``."""
+    def record(self, done: int | None = None, /, **terms: float) -> None:
+        """Add a row: the terms of the bound and their total, ``bound``.
+
+        `done` is how far the work is, of the total; None: one more than before.
+        """
         self._rows.append({**terms, "seconds": self.seconds})
         if self._bar is not None:
-            said = f"{terms['bound']:,.1f}"
-            self._bar.update(self._job, advance=1, bound=said)
+            said, completed = f"{terms['bound']:,.1f}", done or len(self._rows)
+            self._bar.update(self._job, completed=completed, bound=said)
 
     def frame(self) -> pd.DataFrame:
         """Return all rows as a table."""

@@ -81,7 +81,7 @@ class GaussianProcessClassifier(CrowdClassifier):
                 start, jnp.asarray(inducing_points(scaled, int(self.n_inducing), rng))
             )
         schedule = self._schedule(len(X))
-        with Trace(name, -(-schedule.n_steps // 100) * 100, self.progress) as trace:
+        with Trace(name, schedule.n_steps, self.progress) as trace:
             trained = train(
                 recipe, hyper, scaled, annotators, self.epsilon, schedule, trace, rng
             )

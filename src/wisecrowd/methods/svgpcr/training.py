@@ -188,6 +188,7 @@ class _Loop:
         self.chunk = int(np.clip(per_pass, MIN_CHUNK, MAX_CHUNK))
         self.pool = np.empty(0, dtype=np.int64)
         self.done = self.failures = 0
+        self.absorbed = 0.0  # how much of an item's pull q(U) has taken up
         self.bounds: list[float] = []
         self.set_evidence(annotators.evidence())
 
@@ -208,7 +209,7 @@ class _Loop:
 
     def advance(self, trace: Trace) -> None:
         """Take a chunk of steps, then let the annotators follow."""
-        rows = self.next_rows()
+        rows, rates = self.next_rows(), self.schedule.rates(self.done, self.chunk)
         before = jax.tree.map(jnp.copy, self.state)
         state, seen = inference.steps(
             self.recipe,
@@ -216,21 +217,22 @@ class _Loop:
             Batch(self.X, self.evidence),
             jnp.asarray(rows),
             jnp.asarray(self.epsilon, self.dtype),
-            self.schedule.rates(self.done, self.chunk),
+            rates,
         )
         terms = self.terms(state, seen)
         if not np.isfinite(terms["bound"]):
             self.recover(before)
             return
         self.state = state
+        self.absorbed = 1 - (1 - self.absorbed) * float(jnp.prod(1 - rates.natural))
         self.done += self.chunk
         n_classes = self.proba.shape[1]
         self.proba[rows.ravel()] = np.asarray(seen.proba).reshape(-1, n_classes)
         self.agreement[rows.ravel()] = np.asarray(seen.agreement).ravel()
         self.visited[rows.ravel()] = True
-        trace.record(**terms, epsilon=self.epsilon)
         self.follow()
         self.hurry(terms["bound"], trace.seconds)
+        trace.record(self.done, **terms, epsilon=self.epsilon)
 
     def terms(self, state: State, seen: inference.Seen) -> dict[str, float]:
         """Return the five terms of the bound, means over the steps of the chunk."""
@@ -348,10 +350,16 @@ class _Loop:
 
     def left_out(self) -> Float[np.ndarray, "N C"]:
         """Log predictive probability of every item, without its own answers."""
-        epsilon = jnp.asarray(self.epsilon, self.dtype)
+        epsilon, absorbed = (
+            jnp.asarray(v, self.dtype) for v in (self.epsilon, self.absorbed)
+        )
         out = [
             leave_one_out(
-                self.recipe, self.state, self.X[at], self.evidence[at], epsilon
+                self.recipe,
+                self.state,
+                Batch(self.X[at], self.evidence[at]),
+                epsilon,
+                absorbed,
             )
             for at in self.pieces()
         ]
@@ -363,22 +371,28 @@ _kl_to_prior = jax.jit(sparse_gp.kl_to_prior)
 
 @partial(jax.jit, static_argnames="recipe")
 def leave_one_out(
-    recipe: Recipe, state: State, X: jax.Array, evidence: jax.Array, epsilon: jax.Array
+    recipe: Recipe,
+    state: State,
+    batch: Batch,
+    epsilon: jax.Array,
+    absorbed: jax.Array,
 ) -> jax.Array:
     """Return log p(z) of some items as the other items alone would have it.
 
     An item's own pull on f is a Gaussian site with the slopes of its term of the
-    bound; dividing it out of q(f) leaves the cavity of expectation propagation.
+    bound; dividing it out of q(f), as far as it is in there, leaves the cavity of
+    expectation propagation.
     """
-    project, left = model.projections(recipe, state.hyper, X)
+    project, left = model.projections(recipe, state.hyper, batch.X)
     moments = sparse_gp.to_moments(state.natural)
     latent = sparse_gp.latent_moments(moments, project, left)
 
     def gain(latent: sparse_gp.Latent) -> jax.Array:
         at = model.states(recipe, latent, epsilon)
-        return labels.best_bound(at, evidence, recipe.factorised).sum()
+        return labels.best_bound(at, batch.evidence, recipe.factorised).sum()
 
-    cavity = sparse_gp.cavity(latent, left, jax.grad(gain)(latent))
+    pull = jax.tree.map(lambda slope: absorbed * slope, jax.grad(gain)(latent))
+    cavity = sparse_gp.cavity(latent, left, pull)
     proba = links.predictive(model.states(recipe, cavity, epsilon))
     return jnp.log(jnp.maximum(proba, jnp.finfo(proba.dtype).tiny))
 
