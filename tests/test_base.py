@@ -132,4 +132,5 @@ def test_prediction_multiplies_the_answers_into_the_class_prior():
     new = model.annotator_prior_.mean(0)
     new = new / new.sum(-1, keepdims=True)
     want = model.class_prior_ * model.confusion_[0, :, 1] * new[:, 2]
+    want = want ** (1 / (1 + model.dependence_))  # of two answers
     assert_allclose(model.predict_proba(asked)[0], want / want.sum(), rtol=1e-9)

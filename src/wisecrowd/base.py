@@ -20,6 +20,7 @@ from wisecrowd.maths.dependence import weight_of_answers
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
 AnyClassifier = TypeVar("AnyClassifier", bound="CrowdClassifier")
 
+TOGETHER = 2.0  # labels that share annotators are wrong together: see docs/choosing.md
 SPAMMER_PRIOR = 0.1  # share of spammers before any answer is seen; stated in the docs
 
 
@@ -157,7 +158,7 @@ class CrowdModel(BaseEstimator, ABC):
             *dirichlet.hits_and_misses(
                 self.confusion_counts_, self.annotator_prior_, weights
             ),
-            self.hit_variance_,
+            TOGETHER * self.hit_variance_,
         )
         low, high = dirichlet.beta_interval(hits, misses, level)
         seen = self.confusion_counts_ - self.annotator_prior_
@@ -183,8 +184,8 @@ class CrowdModel(BaseEstimator, ABC):
             }
         )
 
-    def _evidence(self, annotations: Any) -> tuple[Annotations, Array]:
-        """Return what the answers at hand say about new items, in my classes.
+    def _evidence(self, annotations: Any) -> tuple[Array, Array]:
+        """Return what answers say about new items, in my classes, and its weight.
 
         Given its class and everyone's skill the answers of a new item are independent,
         so the mean confusion is exact, or weigh less; a new annotator has the prior's.
@@ -199,7 +200,7 @@ class CrowdModel(BaseEstimator, ABC):
         answers = crowd.answer_matrix(given.item, who, given.label, shape)
         said = crowd.evidence_per_item(answers, np.log(dirichlet.mean(tables)))
         weight = weight_of_answers(np.diff(answers.indptr), self.dependence_)
-        return given, said * weight[:, None]
+        return said, weight[:, None]
 
     def _in_my_words(self, annotations: Any) -> Annotations:
         if not isinstance(annotations, Annotations):
@@ -245,8 +246,8 @@ class Aggregator(CrowdModel):
         Annotators who were not there at the fit are taken at the prior.
         """
         check_is_fitted(self)
-        _, evidence = self._evidence(annotations)
-        return crowd.posterior(evidence + np.log(self.class_prior_))[0]
+        said, weight = self._evidence(annotations)
+        return crowd.posterior(weight * (said + np.log(self.class_prior_)))[0]
 
     def predict(self, annotations: Any) -> Array:
         """Return the most probable class of new items from their answers alone."""
@@ -316,9 +317,9 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         proba = self._predict_proba(features)
         if annotations is None:
             return proba
-        _, evidence = self._evidence(joined(annotations, ids))
+        said, weight = self._evidence(joined(annotations, ids))
         with np.errstate(divide="ignore"):
-            return crowd.posterior(np.log(proba) + evidence)[0]
+            return crowd.posterior(np.log(proba) + weight * said)[0]
 
     def predict(self, X: Any, annotations: Any = None, *, items: Any = None) -> Array:
         """Return the most probable class of new items."""

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 
 import contract
 import oracles
-from wisecrowd import BCC, Annotations
-from wisecrowd.maths import crowd, dirichlet
+from wisecrowd import BCC, Annotations, InputError, metrics
+from wisecrowd.maths import crowd, dependence, dirichlet
 
 seeds = st.integers(0, 10**6)
 PRIORS = ("learned", "flat", "diagonal")
@@ -95,3 +95,49 @@ def test_history_of_an_earlier_fit_is_taken_over():
     assert_allclose(model.label_proba_, array.label_proba_)
     assert_allclose(model.annotator_prior_, past.confusion_counts_)
     assert (model.confusion_counts_.sum((1, 2)) > 200).all()
+
+
+def together(seed, correlation=0.4, n_items=600):
+    """Annotators who err together, as in tests/maths/test_dependence.py."""
+    rng = np.random.RandomState(seed)
+    confusion = np.full((20, 3, 3), 0.15) + 0.55 * np.eye(3)
+    who = np.argsort(rng.random_sample((n_items, 20)), axis=1)[:, :8].ravel()
+    item, truth = np.repeat(np.arange(n_items), 8), rng.randint(3, size=n_items)
+    asked = crowd.answer_matrix(item, who, 0 * who, (n_items, 20, 3))
+    rows = dependence.rows(asked, 3)
+    said = dependence.simulated_answers(rows, confusion, truth, correlation, rng)
+    triples = rows.each.tocoo().row, rows.annotator, said
+    return Annotations.from_triples(
+        *triples,
+        items=range(n_items),
+        annotators=range(20),
+        classes=range(3),
+        answers=range(3),
+    ), truth
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_crowd_that_errs_together_is_believed_less(seed):
+    labels, truth = together(seed)
+    textbook, model = BCC(dependence=None).fit(labels), BCC().fit(labels)
+    assert textbook.dependence_ == 0
+    assert model.dependence_ == pytest.approx(0.4, abs=0.15)
+    assert (model.labels_ == textbook.labels_).mean() > 0.98
+    worse, better = (metrics.log_loss(truth, m.label_proba_) for m in (textbook, model))
+    assert better < 0.6 * worse
+    # New items are judged in the same way.
+    again = metrics.log_loss(truth, model.predict_proba(labels))
+    assert again == pytest.approx(better, rel=0.15)
+
+
+def test_independent_annotators_are_believed():
+    labels, _ = together(0, correlation=0.0)
+    assert BCC().fit(labels).dependence_ < 0.03
+
+
+def test_a_given_dependence_is_kept_and_a_wrong_one_refused():
+    labels = contract.crowd(n_items=30)
+    assert BCC(dependence=0.2).fit(labels).dependence_ == 0.2
+    for wrong in (-0.1, 1.5, "much"):
+        with pytest.raises(InputError, match="dependence="):
+            BCC(dependence=wrong).fit(labels)

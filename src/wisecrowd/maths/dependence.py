@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
 
+from wisecrowd._checks import number
 from wisecrowd.maths.crowd import AnswerMatrix, posterior
 
 GRID = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
@@ -30,6 +31,13 @@ def weight_of_answers(
 ) -> Float[np.ndarray, " N"]:
     """1 / (1 + ρ (n − 1)): how much of its evidence each of n answers keeps."""
     return 1 / (1 + dependence * np.maximum(n_answers - 1, 0))
+
+
+def checked_dependence(given: float | str) -> None:
+    """Refuse a setting that is neither "learn" nor a correlation."""
+    if given != "learn":
+        wanted = "'learn' or from 0 to 1"
+        number(given, "dependence", wanted, lambda v: 0 <= v <= 1)
 
 
 class Answers(NamedTuple):

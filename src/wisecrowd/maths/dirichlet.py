@@ -10,7 +10,7 @@ from scipy.special import betainc, betaincinv, digamma, gammaln
 from wisecrowd._types import Array
 
 TINY = 1e-12  # smallest concentration: digamma and gammaln stay finite in float64
-SHARED_ANSWERS = 2.0  # the most answers that a shared prior of an accuracy is worth
+SHARED_ANSWERS = 1.0  # the most answers that a shared prior of an accuracy is worth
 
 
 def mean_log(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:

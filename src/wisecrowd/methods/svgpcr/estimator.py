@@ -18,6 +18,7 @@ from wisecrowd.data.annotations import Annotations
 from wisecrowd.fit.combination import Combined, combine
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, kernels, links, sparse_gp
+from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
 from wisecrowd.methods.svgpcr.start import SCALINGS, Scaling, inducing_points, scaling
@@ -284,9 +285,7 @@ class SVGPCR(GaussianProcessClassifier):
 
     def _fit(self, X: Array, labels: Annotations) -> None:
         self._check_settings()
-        if self.dependence != "learn":
-            wanted = "'learn' or from 0 to 1"
-            number(self.dependence, "dependence", wanted, lambda v: 0 <= v <= 1)
+        checked_dependence(self.dependence)
         trained = self._learn(X, self._starting_annotators(labels), "SVGPCR")
         self.annotator_prior_ = trained.annotators.prior
         self.confusion_counts_ = trained.annotators.counts
