@@ -21,8 +21,9 @@ from wisecrowd._checks import number
 from wisecrowd.maths.crowd import AnswerMatrix, posterior
 
 GRID = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
-N_CROWDS = 4  # simulated for every ρ of the grid
-N_ITEMS = 4000  # enough for ρ to within about .02
+N_ITEMS = 4000  # of the data, at the most
+N_SIMULATED = 16_000  # for every ρ of the grid: enough for ρ to within about .01
+MAX_REPEATS = 50
 LEAST_PAIRS = 50  # of answers on one item; fewer say nothing of ρ
 
 
@@ -149,6 +150,7 @@ def learned_dependence(
         again = real._replace(label=said)
         return right_together(again, confusion, label_proba(again, confusion, prior))
 
-    means = [np.mean([one_crowd(r) for _ in range(N_CROWDS)]) for r in GRID]
+    repeats = range(min(-(-N_SIMULATED // len(some)), MAX_REPEATS))
+    means = [np.mean([one_crowd(r) for _ in repeats]) for r in GRID]
     rising = np.maximum.accumulate(means) + 1e-9 * np.arange(len(GRID))
     return float(np.interp(seen, rising, GRID))

@@ -80,7 +80,7 @@ class DawidSkene(Aggregator):
     >>> model.labels_.tolist()
     [0, 1, 0, 1]
     >>> model.annotator_summary()["accuracy"].round(2).tolist()
-    [0.83, 0.83, 0.17]
+    [0.9, 0.9, 0.1]
     """
 
     def __init__(
