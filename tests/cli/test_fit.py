@@ -192,7 +192,7 @@ def test_the_words_of_the_options_are_those_of_the_library():
         (("--kernel", "rbf"), ("--kernel rbf", "'se'", "'linear+se'")),
         (("--link", "probit"), ("--link probit", "'robustmax'")),
         (("--prior", "nice"), ("--prior nice", "'learned'")),
-        (("--epsilon", "2"), ("--epsilon 2", "'learn'", "between 0 and 1")),
+        (("--epsilon", "2"), ("--epsilon 2", "'learn'", "from 0 to 1")),
         (("--epsilon", "small"), ("--epsilon small",)),
         (("-m", "bcc"), ("'wisecrowd aggregate'", "'svgpcr'")),
         (("-m", "svgp"), ("one right label an item", "SVGPCR")),

@@ -75,6 +75,13 @@ def fit(
             metavar="|".join(ALLOWED["prior"]),
         ),
     ] = None,
+    dependence: Annotated[
+        str | None,
+        _setting(
+            "How far people err together, from 0 to 1. Default: learn.",
+            metavar="learn|NUMBER",
+        ),
+    ] = None,
     epochs: Annotated[
         int | None,
         _setting(
@@ -102,7 +109,8 @@ def fit(
     _check_words(kernel=kernel, link=link, prior=prior)
     model = opt.made_method(
         method, CLASSIFIERS, seed=seed, quiet=quiet, n_inducing=inducing, kernel=kernel,
-        link=link, epsilon=_epsilon(epsilon), annotator_prior=prior, max_epochs=epochs,
+        link=link, epsilon=_number("epsilon", epsilon), annotator_prior=prior,
+        dependence=_number("dependence", dependence), max_epochs=epochs,
         time_limit=time_limit,
     )  # fmt: skip
     from wisecrowd.cli.joined import features_from, joined, said
@@ -130,8 +138,8 @@ def _check_words(**given: str | None) -> None:
             )
 
 
-def _epsilon(text: str | None) -> float | str | None:
-    """Return a number between 0 and 1, or "learn"."""
+def _number(name: str, text: str | None) -> float | str | None:
+    """Return a number from 0 to 1, or "learn"; the method says what else is wrong."""
     from wisecrowd._checks import InputError
 
     if text is None or text == "learn":
@@ -139,10 +147,9 @@ def _epsilon(text: str | None) -> float | str | None:
     try:
         value = float(text)
     except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
+        value = -1.0
+    if not 0 <= value <= 1:
         raise InputError(
-            f"--epsilon {text} is neither 'learn' nor a number between 0 and 1, such "
-            f"as 1e-3."
+            f"--{name} {text} is neither 'learn' nor a number from 0 to 1, such as 0.1."
         )
     return value

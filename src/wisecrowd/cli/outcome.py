@@ -4,13 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from wisecrowd.cli import show
 from wisecrowd.cli.gold import read_gold, truth_of
 from wisecrowd.cli.run_folder import check_folder, label_table, write_run
 from wisecrowd.data.annotations import Annotations
+from wisecrowd.maths.dependence import weight_of_answers
 from wisecrowd.metrics import scores
+
+WORTH_SAYING = 0.02  # less than that is noise
 
 Fit = Callable[[pd.Series | None], Any]  # from known classes to the fitted model
 
@@ -64,6 +68,8 @@ def _show(model: Any, labels: Annotations, known: pd.Series | None) -> None:
     show.show_classes(items, model.classes_)
     show.show_items(items)
     show.show_annotators(model.annotator_summary())
+    if model.dependence_ >= WORTH_SAYING:
+        show.say(_said_of_dependence(model.dependence_, labels))
     if known is None and len(labels.gold):
         score = _gold_scores(model, labels)
         show.say(
@@ -71,6 +77,15 @@ def _show(model: Any, labels: Annotations, known: pd.Series | None) -> None:
             f"fit did not use: accuracy {score['accuracy']:.3f}, "
             f"log loss {score['log_loss']:.3f}"
         )
+
+
+def _said_of_dependence(dependence: float, labels: Annotations) -> str:
+    n_each = len(labels) / max(len(np.unique(labels.item)), 1)
+    worth = n_each * weight_of_answers(np.array([n_each]), dependence)[0]
+    return (
+        f"people err together on hard items (correlation {dependence:.2f}): "
+        f"{n_each:.1f} answers an item are worth {worth:.1f}, and were believed so"
+    )
 
 
 def _gold_scores(model: Any, labels: Annotations) -> dict[str, float]:
@@ -98,6 +113,7 @@ def _show_json(model: Any, labels: Annotations, out: Path | None) -> None:
             "classes": model.classes_,
             "bound": model.trace_["bound"].iloc[-1],
             "seconds": model.trace_["seconds"].iloc[-1],
+            "dependence": model.dependence_,
             **show.flagged(summary),
             "labels": label_table(model, labels),
             "annotators": summary,
