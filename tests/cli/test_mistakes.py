@@ -195,7 +195,9 @@ def test_a_closed_pipe_ends_quietly(answers):
 
 def test_interrupting_exits_130_without_a_traceback():
     code = (
-        "import time, wisecrowd.cli.options as o; "
+        "import signal, time, wisecrowd.cli.options as o; "
+        # A job in the background of a script is born with its ears shut.
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
         "o.labels_from = lambda *_, **__: print('in', flush=True) or time.sleep(60); "
         "from wisecrowd.cli import main; main()"
     )

@@ -11,7 +11,7 @@ inference*: crowds with a known ρ are simulated, seen through the same eyes, an
 that looks like the data is taken.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -34,7 +34,7 @@ def weight_of_answers(
     return 1 / (1 + dependence * np.maximum(n_answers - 1, 0))
 
 
-def checked_dependence(given: float | str) -> None:
+def checked_dependence(given: Any) -> None:
     """Refuse a setting that is neither "learn" nor a correlation."""
     if given != "learn":
         wanted = "'learn' or from 0 to 1"
