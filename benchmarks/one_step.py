@@ -95,7 +95,7 @@ def ours(data: Crowd, link: str, rng: np.random.Generator) -> Chunk:
 
     from wisecrowd.maths import crowd, kernels, sparse_gp
     from wisecrowd.methods.svgpcr import inference, model
-    from wisecrowd.methods.svgpcr.training import Annotators
+    from wisecrowd.methods.svgpcr.annotators import Annotators
 
     n_items, n_annotators, n_classes = data.shape
     answers = crowd.answer_matrix(

@@ -20,11 +20,11 @@ from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, kernels, links, sparse_gp
 from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.methods.svgpcr import model
+from wisecrowd.methods.svgpcr.annotators import Annotators
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
 from wisecrowd.methods.svgpcr.start import SCALINGS, Scaling, inducing_points, scaling
 from wisecrowd.methods.svgpcr.training import (
     CHUNK_ITEMS,
-    Annotators,
     Schedule,
     Trained,
     train,
