@@ -14,7 +14,7 @@ from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.data.annotations import Annotations
 from wisecrowd.maths import crowd, dirichlet
-from wisecrowd.maths.dependence import weight_of_answers
+from wisecrowd.maths.dependence import weight_per_item
 
 # Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
@@ -199,8 +199,7 @@ class CrowdModel(BaseEstimator, ABC):
         who = np.where(who < 0, len(tables) - 1, who)
         answers = crowd.answer_matrix(given.item, who, given.label, shape)
         said = crowd.evidence_per_item(answers, np.log(dirichlet.mean(tables)))
-        weight = weight_of_answers(np.diff(answers.indptr), self.dependence_)
-        return said, weight[:, None]
+        return said, weight_per_item(answers, self.dependence_)
 
     def _in_my_words(self, annotations: Any) -> Annotations:
         if not isinstance(annotations, Annotations):

@@ -139,7 +139,18 @@ def test_independent_annotators_are_believed():
 
 def test_a_given_dependence_is_kept_and_a_wrong_one_refused():
     labels = contract.crowd(n_items=30)
-    assert BCC(dependence=0.2).fit(labels).dependence_ == 0.2
+    model = BCC(dependence=0.2).fit(labels)
+    assert model.dependence_ == 0.2
+    assert model.set_params(dependence=None).fit(labels).dependence_ == 0
     for wrong in (-0.1, 1.5, "much"):
         with pytest.raises(InputError, match="dependence="):
             BCC(dependence=wrong).fit(labels)
+
+
+def test_strangers_who_agree_are_two():
+    model = BCC(dependence=0.5).fit(contract.crowd(n_items=30))
+    answers = [["x", "x"], ["new", "newer"], ["dog", "dog"]]
+    asked = Annotations.from_triples(*answers, classes=["cat", "dog", "owl"])
+    new = dirichlet.mean(model.annotator_prior_.mean(0))[:, 1]
+    want = (model.class_prior_ * new**2) ** (1 / 1.5)
+    assert_allclose(model.predict_proba(asked)[0], want / want.sum(), rtol=1e-9)

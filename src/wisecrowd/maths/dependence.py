@@ -34,6 +34,14 @@ def weight_of_answers(
     return 1 / (1 + dependence * np.maximum(n_answers - 1, 0))
 
 
+def weight_per_item(
+    answers: AnswerMatrix, dependence: float
+) -> Float[np.ndarray, "N 1"]:
+    """Return how much of its evidence every item's answers keep."""
+    n_answers = np.asarray(answers.sum(1)).ravel()  # repeated ones are several
+    return weight_of_answers(n_answers, dependence)[:, None]
+
+
 def checked_dependence(given: Any) -> None:
     """Refuse a setting that is neither "learn" nor a correlation."""
     if given != "learn":

@@ -18,7 +18,7 @@ from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.dependence import (
     checked_dependence,
     learned_dependence,
-    weight_of_answers,
+    weight_per_item,
 )
 
 
@@ -91,6 +91,7 @@ class BCC(Aggregator):
         self.class_prior_ = dirichlet.mean(1.0 + end.proba.sum(0))
         self.annotator_prior_ = end.prior
         self.label_proba_ = end.proba
+        self.dependence_ = 0.0  # and not that of an earlier fit
         if self.dependence is not None:
             self.label_proba_ = self._judged_by_others(
                 answers, end, labels.gold_codes, self.dependence
@@ -120,5 +121,5 @@ class BCC(Aggregator):
                 answers, dirichlet.mean(counts), log_class, np.random.RandomState(0)
             )
         self.dependence_ = float(dependence)
-        weight = weight_of_answers(np.diff(answers.indptr), self.dependence_)
-        return crowd.posterior(crowd.clamped(weight[:, None] * log_joint, gold))[0]
+        weight = weight_per_item(answers, self.dependence_)
+        return crowd.posterior(crowd.clamped(weight * log_joint, gold))[0]

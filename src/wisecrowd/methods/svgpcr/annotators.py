@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from wisecrowd.maths import crowd, dirichlet
-from wisecrowd.maths.dependence import learned_dependence, weight_of_answers
+from wisecrowd.maths.dependence import learned_dependence, weight_per_item
 
 
 class Annotators(NamedTuple):
@@ -41,8 +41,7 @@ class Annotators(NamedTuple):
     def believed(self, said: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
         """Return how much of the evidence to believe; gold rules out all else."""
         if self.answers is not None:
-            n_answers = np.diff(self.answers.indptr)
-            said = said * weight_of_answers(n_answers, self.dependence)[:, None]
+            said = said * weight_per_item(self.answers, self.dependence)
         return crowd.clamped(said, self.gold)
 
     def evidence(self) -> Float[np.ndarray, "N C"]:
