@@ -25,6 +25,15 @@ ATTRIBUTES = (
 )  # fmt: skip
 
 
+def two_clouds(seed=0, n_items=60, n_features=2):
+    """Two clouds, three annotators: good, fair, and one who flips a coin."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, n_items)
+    X = rng.normal(size=(n_items, n_features)) + 3 * truth[:, None]
+    wrong = rng.random((n_items, 3)) < [0.05, 0.25, 0.5]
+    return X, np.where(wrong, 1 - truth[:, None], truth[:, None]), truth
+
+
 class Subject(NamedTuple):
     """A method under test: how to make, fit and ask it, and what it learns from."""
 

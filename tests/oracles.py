@@ -332,20 +332,28 @@ def mutual_information(confusion, weights):
     return out
 
 
+def answers_log_evidence(item, annotator, label, prior, labelling):
+    """log p(answers | labelling), every annotator's rows integrated out."""
+    n_annotators, n_classes, n_answers = prior.shape
+    total = 0.0
+    for a in range(n_annotators):
+        for c in range(n_classes):
+            counts = [0] * n_answers
+            for n, who, y in zip(item, annotator, label, strict=True):
+                if who == a and labelling[n] == c:
+                    counts[y] += 1
+            total += polya_log_evidence(counts, prior[a, c])
+    return total
+
+
 def bcc_log_evidence(item, annotator, label, prior, n_items):
     """log p(answers) by going through all labellings; prior is (A, C, K), p(π) flat."""
-    n_annotators, n_classes, n_answers = prior.shape
+    n_classes = prior.shape[1]
     terms = []
     for labelling in itertools.product(range(n_classes), repeat=n_items):
         per_class = [labelling.count(c) for c in range(n_classes)]
         term = polya_log_evidence(per_class, [1.0] * n_classes)
-        for a in range(n_annotators):
-            for c in range(n_classes):
-                counts = [0] * n_answers
-                for n, who, y in zip(item, annotator, label, strict=True):
-                    if who == a and labelling[n] == c:
-                        counts[y] += 1
-                term += polya_log_evidence(counts, prior[a, c])
+        term += answers_log_evidence(item, annotator, label, prior, labelling)
         terms.append(term)
     top = max(terms)
     return top + math.log(sum(math.exp(t - top) for t in terms))
@@ -497,18 +505,11 @@ def label_terms(states, evidence, factorised):
 
 def svgpcr_log_evidence(item, annotator, label, prior, labelling_proba):
     """log Σ_Z p(Z) Π p(answers of a on class c), p(Z) as a function of a labelling."""
-    n_annotators, n_classes, n_answers = prior.shape
+    n_classes = prior.shape[1]
     n_items = max(item) + 1
     total = 0.0
     for labelling in itertools.product(range(n_classes), repeat=n_items):
-        term = 0.0
-        for a in range(n_annotators):
-            for c in range(n_classes):
-                counts = [0] * n_answers
-                for n, who, y in zip(item, annotator, label, strict=True):
-                    if who == a and labelling[n] == c:
-                        counts[y] += 1
-                term += polya_log_evidence(counts, prior[a, c])
+        term = answers_log_evidence(item, annotator, label, prior, labelling)
         total += math.exp(term) * labelling_proba(labelling)
     return math.log(total)
 

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import contract
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
 
@@ -25,18 +26,9 @@ QUICK = {"n_inducing": 8, "max_epochs": 3}
 LIARS = dict.fromkeys(range(3), ((1.0, 50.0), (50.0, 1.0)))  # prior of annotators
 
 
-def drawn(n_items=60, n_features=2, seed=0):
-    """Two clouds; a good annotator, a fair one, and one who flips a coin."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, 2, n_items)
-    X = rng.normal(size=(n_items, n_features)) + 3 * truth[:, None]
-    wrong = rng.random((n_items, 3)) < [0.05, 0.25, 0.5]
-    return X, np.where(wrong, 1 - truth[:, None], truth[:, None]), truth
-
-
 @pytest.fixture(scope="module")
 def data():
-    return drawn()
+    return contract.two_clouds()
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +261,7 @@ def test_features_too_large_to_be_squared_are_refused(data, scale, settings, why
 def test_few_items_or_features_give_a_sensible_result(n_items, n_features):
     # Not three annotators who disagree: of five items votes may get two right, and
     # no feature tells which.
-    X, _, _ = drawn(n_items, n_features, seed=5)
+    X, _, _ = contract.two_clouds(5, n_items, n_features)
     truth = np.arange(n_items) % 2
     X = X + 3 * truth[:, None]
     model = SVGPCR(n_inducing=8, max_epochs=60).fit(X, np.tile(truth[:, None], 3))

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import contract
 import oracles
 import wisecrowd as wc
 from wisecrowd._checks import InputError
@@ -273,18 +274,9 @@ def test_epsilons_update_climbs_to_the_best_of_a_grid(factorised):
 QUICK = {"n_inducing": 8, "max_epochs": 80}
 
 
-def drawn(seed=0, n_items=60, n_features=2):
-    """Two clouds, three annotators: good, fair, and one who flips a coin."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, 2, n_items)
-    X = rng.normal(size=(n_items, n_features)) + 3 * truth[:, None]
-    wrong = rng.random((n_items, 3)) < [0.05, 0.25, 0.5]
-    return X, np.where(wrong, 1 - truth[:, None], truth[:, None]), truth
-
-
 @pytest.fixture(scope="module")
 def data():
-    return drawn()
+    return contract.two_clouds()
 
 
 @pytest.fixture(scope="module")
@@ -410,7 +402,7 @@ def assert_sensible(model, X):
 
 
 def same_shape_oddities():
-    X, y, _ = drawn()
+    X, y, _ = contract.two_clouds()
     yield "huge scale", 1e12 * X, y
     yield "tiny scale", 1e-12 * X, y
     yield "far away", X + 1e6, y
