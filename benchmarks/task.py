@@ -116,7 +116,7 @@ def step(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def read(args: argparse.Namespace) -> dict[str, Any]:
-    from wisecrowd.data.tables import read_annotations
+    from wisecrowd.io.read import read_annotations
 
     began, busy = time.perf_counter(), time.process_time()
     labels = read_annotations(args.folder / f"{args.crowd}-long.{args.method}")

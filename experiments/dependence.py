@@ -14,8 +14,8 @@ import numpy as np
 
 import wisecrowd as wc
 from wisecrowd.base import answer_matrix
-from wisecrowd.data.datasets import load_label_only, load_labelme
-from wisecrowd.data.simulate import simulate
+from wisecrowd.datasets import load_label_only, load_labelme
+from wisecrowd.simulation.crowds import simulate
 from wisecrowd.maths import crowd, dependence, dirichlet
 from wisecrowd.metrics import accuracy, log_loss
 

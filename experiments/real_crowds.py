@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import wisecrowd as wc
-from wisecrowd.data.datasets import Dataset, load_labelme, load_mnist
+from wisecrowd.datasets import Dataset, load_labelme, load_mnist
 from wisecrowd.metrics import accuracy, calibration_error, log_loss, mean_likelihood
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import wisecrowd as wc
-from wisecrowd.data.simulate import simulate
+from wisecrowd.simulation.crowds import simulate
 from wisecrowd.metrics import calibration_error, log_loss
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 import oracles
-from wisecrowd.data.annotations import Annotations
+from wisecrowd.annotations import Annotations
 
 # Not by environment variables: a plugin of pytest may have imported JAX before.
 jax.config.update("jax_enable_x64", True)

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from wisecrowd._checks import InputError
 from wisecrowd.base import Aggregator
-from wisecrowd.data.annotations import Annotations
+from wisecrowd.annotations import Annotations
 
 ATTRIBUTES = (
     "classes_", "answers_", "annotators_", "items_", "label_proba_", "labels_",

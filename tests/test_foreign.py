@@ -32,7 +32,7 @@ class Drawn(NamedTuple):
     root: np.ndarray  # [C, M, M], lower triangles
 
     def natural(self):
-        from wisecrowd.maths.sparse_gp import Natural
+        from wisecrowd.maths.gp.sparse_gp import Natural
 
         precision = np.linalg.inv(self.root @ self.root.transpose(0, 2, 1))
         shift = (precision @ self.mean[:, :, None])[:, :, 0]
@@ -57,7 +57,7 @@ def _array(values):
 
 def our_model(gpflow, drawn):
     """Recipe and kernel, with GPflow's jitter: it is absolute, and ours is relative."""
-    from wisecrowd.maths.kernels import KERNELS
+    from wisecrowd.maths.gp.kernels import KERNELS
     from wisecrowd.methods.svgpcr.model import Hyper, Recipe
 
     jitter = gpflow.config.default_jitter() / VARIANCE
@@ -88,7 +88,7 @@ def their_likelihood(gpflow):
 
 
 def test_divergence_of_the_inducing_values(gpflow, drawn):
-    from wisecrowd.maths.sparse_gp import kl_to_prior
+    from wisecrowd.maths.gp.sparse_gp import kl_to_prior
 
     theirs = gpflow.kullback_leiblers.gauss_kl(drawn.mean.T, drawn.root)
     np.testing.assert_allclose(kl_to_prior(drawn.natural()), theirs, rtol=1e-6)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import oracles
 from wisecrowd import metrics
 from wisecrowd._checks import InputError
-from wisecrowd.data.annotations import Annotations
+from wisecrowd.annotations import Annotations
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -177,7 +177,7 @@ def test_every_setting_reaches_the_model(run, folder, monkeypatch):
 
 
 def test_the_words_of_the_options_are_those_of_the_library():
-    from wisecrowd.maths.kernels import KERNELS
+    from wisecrowd.maths.gp.kernels import KERNELS
 
     assert ALLOWED["kernel"] == tuple(KERNELS)
     assert set(OPTION_OF) <= set(wc.SVGPCR().get_params())

@@ -123,7 +123,7 @@ def test_a_defect_of_ours_is_not_dressed_up_as_a_users_mistake(
     def broken(*_, **__):
         raise ValueError("a bug")
 
-    monkeypatch.setattr("wisecrowd.data.tables.read_annotations", broken)
+    monkeypatch.setattr("wisecrowd.io.read.read_annotations", broken)
     result = run("aggregate", answers)
     assert result.exit_code == 1
     assert isinstance(result.exception, ValueError)

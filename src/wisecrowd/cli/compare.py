@@ -62,7 +62,7 @@ def _compare(
 
     known, notes = labels.gold, list[str]()
     if gold is not None:
-        from wisecrowd.cli.gold import read_gold
+        from wisecrowd.io.gold import read_gold
 
         known, notes = read_gold(gold, labels)
     alpha = krippendorff_alpha(labels)

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from wisecrowd.cli.gold import truth_of
-from wisecrowd.data.annotations import Annotations
+from wisecrowd.io.gold import truth_of
+from wisecrowd.annotations import Annotations
 from wisecrowd.metrics import scores
 
 SCORES = ["accuracy", "mean_likelihood", "log_loss", "calibration_error"]

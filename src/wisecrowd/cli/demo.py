@@ -23,7 +23,7 @@ def demo(
     """Learn to read digits from five annotators, two of whom cannot be trusted."""
     from wisecrowd.cli import show
     from wisecrowd.cli.run_folder import check_folder, write_run
-    from wisecrowd.data.datasets import load_digits_crowd
+    from wisecrowd.datasets import load_digits_crowd
     from wisecrowd.methods.svgpcr import SVGP, SVGPCR
 
     check_folder(out)

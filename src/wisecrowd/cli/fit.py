@@ -113,7 +113,7 @@ def fit(
         dependence=_number("dependence", dependence), max_epochs=epochs,
         time_limit=time_limit,
     )  # fmt: skip
-    from wisecrowd.cli.joined import features_from, joined, said
+    from wisecrowd.io.join import features_from, joined, said
     from wisecrowd.cli.outcome import fit_and_report
     from wisecrowd.cli.run_folder import check_folder
 

@@ -14,7 +14,7 @@ import typer
 from wisecrowd import CLASSIFIERS, METHODS
 
 if TYPE_CHECKING:
-    from wisecrowd.data.annotations import Annotations
+    from wisecrowd.annotations import Annotations
 
 _FEATURES = "Reading the file of features"
 
@@ -171,8 +171,8 @@ def several(text: str | None) -> list[str] | None:
 
 def labels_from(path: Path, reading: Reading) -> "Annotations":
     """Read the answers; names given as text become numbers where labels are."""
-    from wisecrowd.data.columns import retyped
-    from wisecrowd.data.tables import read_annotations
+    from wisecrowd.io.columns import retyped
+    from wisecrowd.io.read import read_annotations
 
     options: dict[str, Any] = dict(reading)
     for name in ("classes", "answers"):

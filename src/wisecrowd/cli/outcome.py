@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd.cli import show
-from wisecrowd.cli.gold import read_gold, truth_of
+from wisecrowd.io.gold import read_gold, truth_of
 from wisecrowd.cli.run_folder import check_folder, label_table, write_run
-from wisecrowd.data.annotations import Annotations
+from wisecrowd.annotations import Annotations
 from wisecrowd.maths.dependence import weight_of_answers
 from wisecrowd.metrics import scores
 

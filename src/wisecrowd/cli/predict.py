@@ -50,7 +50,7 @@ def predict(
 
     Where some of them have been answered already, --labels uses that too.
     """
-    from wisecrowd.cli.joined import features_from, joined, said
+    from wisecrowd.io.join import features_from, joined, said
     from wisecrowd.cli.run_folder import check_table_file
 
     check_table_file(out)

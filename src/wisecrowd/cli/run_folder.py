@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd._checks import InputError
-from wisecrowd.data.annotations import Annotations
+from wisecrowd.annotations import Annotations
 from wisecrowd.maths.crowd import entropy
 from wisecrowd.persist import save
 

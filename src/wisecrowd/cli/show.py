@@ -15,7 +15,7 @@ from rich.text import Text
 
 from wisecrowd._checks import listed
 from wisecrowd.cli.options import as_options
-from wisecrowd.data.annotations import Annotations
+from wisecrowd.annotations import Annotations
 
 FLAGGED = 0.9
 """From which probability on an annotator is called a spammer or an adversary."""

@@ -48,7 +48,7 @@ def simulate(
     quiet: opt.Quiet = False,
 ) -> None:
     """Make up a crowd: answers to try things on, with the truth beside them."""
-    from wisecrowd.data.simulate import simulate as simulated
+    from wisecrowd.simulation.crowds import simulate as simulated
 
     crowd = simulated(
         items, annotators, classes, answers_per_item=answers, accuracy=accuracy,
@@ -65,7 +65,7 @@ def _write(crowd: Any, out: Path) -> list[Path]:
     """Write the answers, the truth and any features; return the files."""
     import pandas as pd
 
-    from wisecrowd.data.writing import write_annotations
+    from wisecrowd.io.write import write_annotations
 
     written = [write_annotations(crowd.labels, out)]
     gold = {"item": crowd.labels.items, "gold": crowd.classes[crowd.truth]}

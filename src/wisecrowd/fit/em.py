@@ -20,6 +20,7 @@ def climb(
     trace: Trace,
     max_iter: int,
     tol: float | None,
+    warn: bool = True,
 ) -> State:
     """Repeat `update` until the bound gains less than `tol`.
 
@@ -36,6 +37,8 @@ def climb(
         The most updates.
     tol : float or None
         The least gain, in nats; None runs all `max_iter` updates.
+    warn : bool
+        Whether to warn if the last update still gained more than `tol`.
     """
     if max_iter < 1:
         raise InputError(f"max_iter={max_iter} must be at least 1.")
@@ -49,7 +52,7 @@ def climb(
             gain, last = terms["bound"] - last, terms["bound"]
             if tol is not None and gain < tol:
                 return state
-    if tol is not None:
+    if tol is not None and warn:
         warnings.warn(
             f"not converged after {max_iter} iterations: the last one still gained "
             f"{gain:.3g} nats, more than {tol:.3g}. Raise max_iter or tol.",

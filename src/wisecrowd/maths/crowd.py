@@ -1,9 +1,4 @@
-"""What all models of a crowd share: evidence of answers, soft counts, priors.
-
-The answers of a crowd are one sparse matrix, items by (annotator, answer). The
-evidence that they give on every item and the counts that a labelling gives for every
-annotator are then one sparse product each, whatever the number of answers an item.
-"""
+"""What all models of a crowd share: evidence of answers, soft counts, priors."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -11,12 +6,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
+from scipy.special import gammaln
 
 from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Array
+from wisecrowd.answers import Answers
 from wisecrowd.maths import dirichlet
 
-AnswerMatrix: TypeAlias = sparse.csr_matrix  # [N, A * K], how often
 PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
 
 LARGEST_SUM = 1e200  # of exp(log joint) over classes; far from where float64 ends
@@ -25,47 +21,32 @@ SMALLEST_COUNT = 1e-9  # what rounding may leave of a count after its own item
 HYPER_SHAPE = 0.3  # how strongly a learned prior is held where it is small
 
 
-def answer_matrix(
-    item: Int[np.ndarray, " L"],
-    annotator: Int[np.ndarray, " L"],
-    label: Int[np.ndarray, " L"],
-    shape: tuple[int, int, int],
-) -> AnswerMatrix:
-    """Count the answers of every (annotator, answer) on every item; shape (N, A, K)."""
-    n_items, n_annotators, n_answers = shape
-    column = annotator.astype(np.int64) * n_answers + label
-    ones = np.ones(len(item))
-    return sparse.csr_matrix(
-        (ones, (item, column)), shape=(n_items, n_annotators * n_answers)
-    )
-
-
 def evidence_per_item(
-    answers: AnswerMatrix, log_confusion: Float[np.ndarray, "A C K"]
+    answers: Answers, log_confusion: Float[np.ndarray, "A C K"]
 ) -> Float[np.ndarray, "N C"]:
     """Σ over an item's answers of log R[a, c, y], for every class c."""
     n_classes = log_confusion.shape[1]
-    return answers @ log_confusion.transpose(0, 2, 1).reshape(-1, n_classes)
+    return answers.matrix @ log_confusion.transpose(0, 2, 1).reshape(-1, n_classes)
 
 
 def evidence_of_others(
-    answers: AnswerMatrix,
+    answers: Answers,
     counts: Float[np.ndarray, "A C K"],
     proba: Float[np.ndarray, "N C"],
 ) -> Float[np.ndarray, "N C"]:
     """Σ over an item's answers of log p(y | z = c, the annotator's other items).
 
-    With q(R) integrated out, p(y) = (n[a, c, y] − q(c)) / (Σₖ n[a, c, k] − q(c)): an
-    item's own share is taken out of the counts before they judge it (the zeroth-order
-    collapsed bound, CVB0). Otherwise an item confirms itself: a lone answer makes its
-    annotator look right, and that makes the answer look certain.
+    With q(R) integrated out, p(y) = (n[a, c, y] − q(c)) / (Σₖ n[a, c, k] − q(c)): the
+    item's own contribution is removed from the counts before the item is labelled (the
+    zeroth-order collapsed bound, CVB0). Otherwise an item confirms itself: a lone
+    answer makes its annotator look right, and that makes the answer look certain.
     """
     n_answers = counts.shape[2]
     by_answer = counts.transpose(0, 2, 1).reshape(-1, counts.shape[1])  # [A * K, C]
     total = counts.sum(2)
     out = np.empty_like(proba)
     for first in range(0, len(proba), BLOCK):
-        some = answers[first : first + BLOCK]
+        some = answers.matrix[first : first + BLOCK]
         block = proba[first : first + BLOCK]
         own = np.repeat(block, np.diff(some.indptr), axis=0) * some.data[:, None]
         given = np.maximum(by_answer[some.indices] - own, SMALLEST_COUNT)
@@ -76,23 +57,24 @@ def evidence_of_others(
 
 
 def soft_counts(
-    answers: AnswerMatrix, proba: Float[np.ndarray, "N C"], n_answers: int
+    answers: Answers, proba: Float[np.ndarray, "N C"]
 ) -> Float[np.ndarray, "A C K"]:
     """n[a, c, k] = Σ over a's answers k of q(z = c) of the answered item."""
-    table = answers.T @ proba  # [A * K, C]
-    return table.reshape(-1, n_answers, proba.shape[1]).transpose(0, 2, 1)
+    table = answers.transposed @ proba  # [A * K, C]
+    return table.reshape(-1, answers.n_answers, proba.shape[1]).transpose(0, 2, 1)
 
 
 def hit_variance(
-    annotator: Int[np.ndarray, " L"],
-    right: Float[np.ndarray, " L"],
-    n_annotators: int,
+    answers: Answers, proba: Float[np.ndarray, "N C"]
 ) -> Float[np.ndarray, " A"]:
-    """Σ q (1 − q) over an annotator's answers: the variance of how many are right.
+    """Σ q (1 − q) over an annotator's answers, q = q(z = y): the variance of the hits.
 
-    `right` is q(z = y), the probability that each answer is right.
+    The number of right answers is uncertain, because the classes are.
     """
-    return np.bincount(annotator, right * (1 - right), minlength=n_annotators)
+    right = answers.right_proba(proba)
+    return np.bincount(
+        answers.annotator, right * (1 - right), minlength=answers.n_annotators
+    )
 
 
 def clamped(
@@ -223,7 +205,7 @@ def _checked_prior(prior: Array, shape: tuple[int, int]) -> Array:
 
 
 class Hyperprior(NamedTuple):
-    """An unnormalised Gamma on every concentration of the shared prior."""
+    """A Gamma on every concentration of the shared prior."""
 
     shape: Float[np.ndarray, "C K"]
     rate: Float[np.ndarray, "C K"]
@@ -255,16 +237,14 @@ def updated_prior(
     return dirichlet.learned_prior(counts, prior[0], hyper.shape, hyper.rate)[None]
 
 
-def annotators_kl(
-    counts: Float[np.ndarray, "A C K"],
-    prior: Float[np.ndarray, "#A C K"],
-    hyper: Hyperprior | None,
+def log_hyperprior(
+    prior: Float[np.ndarray, "#A C K"], hyper: Hyperprior | None
 ) -> float:
-    """KL(q(R) ‖ p(R | α)), less log p(α) where the prior is learned."""
-    divergence = float(dirichlet.kl(counts, prior).sum())
+    """Return log p(α) of a prior that is learned; 0 for one that is given."""
     if hyper is None:
-        return divergence
-    return divergence - dirichlet.log_hyperprior(prior[0], *hyper)
+        return 0.0
+    norm = (hyper.shape * np.log(hyper.rate) - gammaln(hyper.shape)).sum()
+    return dirichlet.log_hyperprior(prior[0], *hyper) + float(norm)
 
 
 def prior_and_hyper(

@@ -11,14 +11,14 @@ inference*: crowds with a known ρ are simulated, seen through the same eyes, an
 that looks like the data is taken.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import sparse
 
 from wisecrowd._checks import number
-from wisecrowd.maths.crowd import AnswerMatrix, posterior
+from wisecrowd.answers import Answers
+from wisecrowd.maths.crowd import posterior
 
 GRID = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
 N_ITEMS = 4000  # of the data, at the most
@@ -34,12 +34,9 @@ def weight_of_answers(
     return 1 / (1 + dependence * np.maximum(n_answers - 1, 0))
 
 
-def weight_per_item(
-    answers: AnswerMatrix, dependence: float
-) -> Float[np.ndarray, "N 1"]:
-    """Return how much of its evidence every item's answers keep."""
-    n_answers = np.asarray(answers.sum(1)).ravel()  # repeated ones are several
-    return weight_of_answers(n_answers, dependence)[:, None]
+def weight_per_item(answers: Answers, dependence: float) -> Float[np.ndarray, "N 1"]:
+    """Return the weight of the evidence of every item's answers."""
+    return weight_of_answers(answers.n_per_item, dependence)[:, None]
 
 
 def checked_dependence(given: Any) -> None:
@@ -49,32 +46,14 @@ def checked_dependence(given: Any) -> None:
         number(given, "dependence", wanted, lambda v: 0 <= v <= 1)
 
 
-class Answers(NamedTuple):
-    """The answers of some items, one row each; `each` sums rows to items."""
-
-    annotator: Int[np.ndarray, " L"]
-    label: Int[np.ndarray, " L"]
-    each: sparse.csr_matrix  # [N, L]
-
-
-def rows(answers: AnswerMatrix, n_answers: int) -> Answers:
-    """Return the answers one by one."""
-    at = answers.indices.astype(np.int64)
-    ones = np.ones(len(at))
-    each = sparse.csr_matrix(
-        (ones, np.arange(len(at)), answers.indptr), shape=(answers.shape[0], len(at))
-    )
-    return Answers(at // n_answers, at % n_answers, each)
-
-
 def label_proba(
     answers: Answers,
     confusion: Float[np.ndarray, "A C K"],
     log_prior: Float[np.ndarray, "N C"],
 ) -> Float[np.ndarray, "N C"]:
     """p(z | answers) of every item, as if the annotators were independent."""
-    said = np.log(confusion[answers.annotator, :, answers.label])
-    return posterior(log_prior + answers.each @ said)[0]
+    said = np.log(confusion[answers.annotator, :, answers.answer])
+    return posterior(log_prior + answers.per_item @ said)[0]
 
 
 def right_together(
@@ -89,11 +68,11 @@ def right_together(
     """
     n_classes = proba.shape[1]
     p = confusion[:, np.arange(n_classes), np.arange(n_classes)][answers.annotator]
-    off = (answers.label[:, None] == np.arange(n_classes)) - p  # [L, C]
+    off = (answers.answer[:, None] == np.arange(n_classes)) - p  # [L, C]
     spread = np.sqrt(p * (1 - p))
 
     def pairs(x: Float[np.ndarray, "L C"]) -> float:
-        return float((proba * ((answers.each @ x) ** 2 - answers.each @ x**2)).sum())
+        return float((proba * ((answers.per_item @ x) ** 2 - answers.per_item @ x**2)).sum())
 
     return pairs(off) / pairs(spread)
 
@@ -110,7 +89,7 @@ def simulated_answers(
     Each answer is a number u in (0, 1) sent through the annotator's row, the right
     answer first; with probability √ρ u is the item's own, else the annotator's.
     """
-    item = answers.each.tocoo().row
+    item = answers.item
     n_answers = len(item)
     shared = rng.random_sample(n_answers) < np.sqrt(dependence)
     common, own = rng.random_sample(len(classes)), rng.random_sample(n_answers)
@@ -125,7 +104,7 @@ def simulated_answers(
 
 
 def learned_dependence(
-    answers: AnswerMatrix,
+    answers: Answers,
     confusion: Float[np.ndarray, "A C K"],
     log_prior: Float[np.ndarray, "N C"],
     rng: np.random.RandomState,
@@ -134,7 +113,7 @@ def learned_dependence(
 
     Parameters
     ----------
-    answers : AnswerMatrix
+    answers : Answers
         Of all items.
     confusion : array (A, C, K)
         Mean confusion matrices.
@@ -142,12 +121,13 @@ def learned_dependence(
         What is known of an item's class besides its answers: the log of the classes'
         shares, or of a classifier's prediction without the item's own answers.
     """
-    several = np.flatnonzero(np.diff(answers.indptr) > 1)
+    answers = answers.distinct()  # who repeats an answer does not confirm it
+    several = np.flatnonzero(answers.n_per_item > 1)
     some = np.sort(rng.permutation(several)[:N_ITEMS])
-    n_each = np.diff(answers.indptr)[some]
+    n_each = answers.n_per_item[some]
     if (n_each * (n_each - 1) / 2).sum() < LEAST_PAIRS:
         return 0.0
-    real, prior = rows(answers[some], confusion.shape[2]), log_prior[some]
+    real, prior = answers.of_items(some), log_prior[some]
     proba = label_proba(real, confusion, prior)
     seen = right_together(real, confusion, proba)
 
@@ -155,7 +135,7 @@ def learned_dependence(
         draw = rng.random_sample((len(some), 1))
         classes = np.minimum((np.cumsum(proba, 1) < draw).sum(1), proba.shape[1] - 1)
         said = simulated_answers(real, confusion, classes, dependence, rng)
-        again = real._replace(label=said)
+        again = real.with_answer(said)
         return right_together(again, confusion, label_proba(again, confusion, prior))
 
     repeats = range(min(-(-N_SIMULATED // len(some)), MAX_REPEATS))

@@ -1,1 +1,1 @@
-"""One file for each method of the literature."""
+"""One file per method of the literature; ``__all__`` of a file names its methods."""

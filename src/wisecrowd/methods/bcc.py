@@ -5,24 +5,26 @@ Dawid and Skene's model with a posterior instead of a point for every annotator:
 Gaussian process; α may be given, or learned by empirical Bayes.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from wisecrowd._types import Array
-from wisecrowd.base import Aggregator, answer_matrix
-from wisecrowd.data.annotations import Annotations
-from wisecrowd.fit.combination import Combined, combine
+from wisecrowd.annotations import Annotations
+from wisecrowd.answers import Answers
+from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices
 from wisecrowd.fit.trace import Trace
+from wisecrowd.fit.variational import Labelled, class_counts, combined
 from wisecrowd.maths import crowd, dirichlet
-from wisecrowd.maths.dependence import (
-    checked_dependence,
-    learned_dependence,
-    weight_per_item,
-)
+from wisecrowd.maths.dependence import checked_dependence, weight_per_item
+from wisecrowd.registry import MethodInfo
+from wisecrowd.skills import ConfusionMatrices
+
+__all__ = ["BCC"]
 
 
-class BCC(Aggregator):
+class BCC(WithConfusionMatrices, Aggregator):
     """Bayesian classifier combination: labels and annotators with uncertainty.
 
     Parameters
@@ -33,25 +35,42 @@ class BCC(Aggregator):
         answers. A mapping from annotators to (C, K) concentrations takes over what is
         known of some of them.
     dependence : "learn", float or None
-        The correlation, given the class, of two answers on one item: real annotators
-        err together. n answers are believed as n / (1 + dependence (n - 1)) would be,
-        and no item adds to the skill by which it is judged. None: the textbook's
+        The correlation ρ, given the class, of two answers on one item: real annotators
+        make the same mistakes. n correlated answers carry as much information as
+        n / (1 + ρ (n - 1)) independent ones, so their log-likelihood is multiplied by
+        1 / (1 + ρ (n - 1)). Before an item is labelled, its own contribution is
+        removed from the annotators' counts (leave-one-out, CVB0). None: the published
         posterior, which takes answers as independent and is far too sure.
     max_iter, tol, progress
         As in :class:`DawidSkene`.
 
-    Attributes
-    ----------
-    dependence_ : float
-        Given or learned; 0 if None.
+    Notes
+    -----
+    With its defaults this is an extension of the published method, by a learned prior
+    and the dependence; :meth:`as_published` is the method of Kim and Ghahramani.
 
     Examples
     --------
-    >>> from wisecrowd.data.annotations import Annotations
-    >>> labels = Annotations.from_matrix([[0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0]])
-    >>> BCC(annotator_prior="diagonal").fit(labels).labels_.tolist()
+    >>> from wisecrowd.annotations import Annotations
+    >>> answers = Annotations.from_matrix([[0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0]])
+    >>> BCC(annotator_prior="diagonal").fit(answers).labels_.tolist()
     [0, 1, 0, 1]
     """
+
+    method = MethodInfo(
+        name="bcc",
+        needs="answers",
+        learns="a distribution of confusion matrices, with a prior learned from the crowd",
+        paper="Kim and Ghahramani, *AISTATS* 2012",
+        bibtex="""\
+@inproceedings{kim2012bcc,
+  author = {Kim, Hyun-Chul and Ghahramani, Zoubin},
+  title = {Bayesian classifier combination},
+  booktitle = {Proceedings of the 15th International Conference on Artificial Intelligence and Statistics},
+  pages = {619--627},
+  year = {2012}
+}""",
+    )
 
     def __init__(
         self,
@@ -68,58 +87,58 @@ class BCC(Aggregator):
         self.tol = tol
         self.progress = progress
 
-    def _fit(self, labels: Annotations) -> None:
+    @classmethod
+    def as_published(cls, **settings: Any) -> "BCC":
+        """Return the method of the paper: a flat prior, independent annotators."""
+        return cls(**{"annotator_prior": "flat", "dependence": None, **settings})
+
+    def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         if self.dependence is not None:
             checked_dependence(self.dependence)
-        n_classes, n_answers = labels.n_classes, len(labels.answers)
-        answers = answer_matrix(labels)
-        prior, hyper = crowd.prior_and_hyper(
-            self.annotator_prior, labels.annotators, n_classes, n_answers
+        answers, gold = annotations.codes, annotations.gold_codes
+        before = ConfusionMatrices.before_answers(
+            self.annotator_prior, annotations.annotators, *answers.shape[2:]
         )
-        votes = labels.counts()[:, :n_classes]
-        start = Combined(crowd.vote_proba(votes, labels.gold_codes), prior)
         with Trace("BCC", self.max_iter, self.progress) as trace:
-            end = combine(
+            end = combined(
                 answers,
-                start,
-                labels.gold_codes,
-                hyper,
+                before,
+                gold,
                 trace=trace,
                 max_iter=self.max_iter,
-                tol=None if self.tol is None else self.tol * len(labels),
+                tol=None if self.tol is None else self.tol * len(answers),
             )
-        self.class_prior_ = dirichlet.mean(1.0 + end.proba.sum(0))
-        self.annotator_prior_ = end.prior
-        self.label_proba_ = end.proba
-        self.dependence_ = 0.0  # and not that of an earlier fit
+        class_prior = dirichlet.mean(class_counts(end.proba))
+        skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
+        end = Labelled(end.proba, skills)
         if self.dependence is not None:
-            self.label_proba_ = self._judged_by_others(
-                answers, end, labels.gold_codes, self.dependence
-            )
-        counts = crowd.soft_counts(answers, self.label_proba_, n_answers)
-        self.confusion_counts_ = end.prior + counts
-        self.trace_ = trace.frame()
+            end = without_own_part(answers, gold, end, class_prior, self.dependence)
+        skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
+        skills = skills.with_doubt(answers, end.proba)
+        return Learned(end.proba, class_prior, skills), trace
 
-    def _judged_by_others(
-        self,
-        answers: crowd.AnswerMatrix,
-        end: Combined,
-        gold: Array,
-        dependence: float | str,
-    ) -> Array:
-        """Return q(z) with an item's own part in everyone's skill left out.
 
-        Then as many answers are believed as would be independent. The shares of the
-        classes are believed no more than the answers, so that the labels stay.
-        """
-        counts = end.prior + crowd.soft_counts(answers, end.proba, end.prior.shape[2])
-        said = crowd.evidence_of_others(answers, counts, end.proba)
-        log_joint = said + np.log(self.class_prior_)
-        if dependence == "learn":
-            log_class = np.broadcast_to(np.log(self.class_prior_), said.shape)
-            dependence = learned_dependence(
-                answers, dirichlet.mean(counts), log_class, np.random.RandomState(0)
-            )
-        self.dependence_ = float(dependence)
-        weight = weight_per_item(answers, self.dependence_)
-        return crowd.posterior(crowd.clamped(weight * log_joint, gold))[0]
+def without_own_part(
+    answers: Answers,
+    gold: Array,
+    end: Labelled,
+    class_prior: Array,
+    dependence: float | str,
+) -> Labelled:
+    """Return q(z) with each item's own contribution to the skills left out.
+
+    The evidence is discounted for the dependence. So are the shares of the classes:
+    the discount then changes no label.
+    """
+    log_class = np.log(class_prior)
+    log_joint = crowd.evidence_of_others(answers, end.skills.counts, end.proba)
+    log_joint += log_class
+    if dependence == "learn":
+        prior = np.broadcast_to(log_class, log_joint.shape)
+        rng = np.random.RandomState(0)
+        skills = end.skills.with_learned_dependence(answers, prior, rng)
+    else:
+        skills = replace(end.skills, dependence=float(dependence))
+    weight = weight_per_item(answers, skills.dependence)
+    proba, _ = crowd.posterior(crowd.clamped(weight * log_joint, gold))
+    return Labelled(proba, skills)

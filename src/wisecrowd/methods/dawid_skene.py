@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from wisecrowd.base import Aggregator, answer_matrix
-from wisecrowd.data.annotations import Annotations
+from wisecrowd.annotations import Annotations
+from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
+from wisecrowd.registry import MethodInfo
+from wisecrowd.skills import ConfusionMatrices
+
+__all__ = ["DawidSkene"]
 
 
 class Params(NamedTuple):
@@ -54,7 +58,7 @@ def log_prior(params: Params, prior: Float[np.ndarray, "#A C K"]) -> float:
 SMOOTHING = 0.01
 
 
-class DawidSkene(Aggregator):
+class DawidSkene(WithConfusionMatrices, Aggregator):
     """Dawid and Skene's estimator: EM from the votes.
 
     Parameters
@@ -67,21 +71,38 @@ class DawidSkene(Aggregator):
     max_iter : int
         The most iterations.
     tol : float or None
-        Stop when an iteration gains less than this many nats for each annotation;
+        Stop when an iteration gains less than this many nats per answer;
         None runs all iterations.
     progress : bool or None
         Draw a progress bar; None: on a terminal.
 
     Examples
     --------
-    >>> from wisecrowd.data.annotations import Annotations
-    >>> labels = Annotations.from_matrix([[0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0]])
-    >>> model = DawidSkene().fit(labels)
+    >>> from wisecrowd.annotations import Annotations
+    >>> answers = Annotations.from_matrix([[0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0]])
+    >>> model = DawidSkene().fit(answers)
     >>> model.labels_.tolist()
     [0, 1, 0, 1]
     >>> model.annotator_summary()["accuracy"].round(2).tolist()
     [0.9, 0.9, 0.1]
     """
+
+    method = MethodInfo(
+        name="dawid-skene",
+        needs="answers",
+        learns="a confusion matrix",
+        paper="Dawid and Skene, *Applied Statistics* 28(1), 1979",
+        bibtex="""\
+@article{dawid1979,
+  author = {Dawid, A. P. and Skene, A. M.},
+  title = {Maximum likelihood estimation of observer error-rates using the {EM} algorithm},
+  journal = {Applied Statistics},
+  volume = {28},
+  number = {1},
+  pages = {20--28},
+  year = {1979}
+}""",
+    )
 
     def __init__(
         self,
@@ -96,16 +117,15 @@ class DawidSkene(Aggregator):
         self.tol = tol
         self.progress = progress
 
-    def _fit(self, labels: Annotations) -> None:
-        n_answers, gold = len(labels.answers), labels.gold_codes
-        answers = answer_matrix(labels)
+    def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
+        answers, gold = annotations.codes, annotations.gold_codes
         given = crowd.annotator_prior(
-            self.annotator_prior, labels.annotators, labels.n_classes, n_answers
+            self.annotator_prior, annotations.annotators, *answers.shape[2:]
         )
         prior = np.maximum(given, 1.0) + SMOOTHING
 
         def update(proba: Any) -> tuple[Any, dict[str, float]]:
-            counts = crowd.soft_counts(answers, proba, n_answers)
+            counts = crowd.soft_counts(answers, proba)
             params = most_probable_params(proba, counts, prior)
             joint = crowd.evidence_per_item(answers, params.log_confusion)
             joint += params.log_class
@@ -116,14 +136,10 @@ class DawidSkene(Aggregator):
             }
             return proba, {**terms, "bound": sum(terms.values())}
 
-        start = crowd.vote_proba(labels.counts()[:, : labels.n_classes], gold)
-        tol = None if self.tol is None else self.tol * len(labels)
+        start = crowd.vote_proba(answers.votes(), gold)
+        tol = None if self.tol is None else self.tol * len(answers)
         with Trace("Dawid-Skene", self.max_iter, self.progress) as trace:
-            self.label_proba_ = climb(
-                update, start, trace=trace, max_iter=self.max_iter, tol=tol
-            )
-        self.class_prior_ = class_shares(self.label_proba_)
-        self.annotator_prior_ = given
-        counts = crowd.soft_counts(answers, self.label_proba_, n_answers)
-        self.confusion_counts_ = given + counts
-        self.trace_ = trace.frame()
+            proba = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
+        counts = given + crowd.soft_counts(answers, proba)
+        skills = ConfusionMatrices(given, counts).with_doubt(answers, proba)
+        return Learned(proba, class_shares(proba), skills), trace

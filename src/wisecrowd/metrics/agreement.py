@@ -41,7 +41,7 @@ class CrowdAnswers(Protocol):
         """The annotator of each annotation, a code."""
 
     @property
-    def label(self) -> Array:
+    def answer(self) -> Array:
         """The answer of each annotation, a code."""
 
 
@@ -53,7 +53,7 @@ class Shares(NamedTuple):
 
     item: Int[Array, " S"]
     annotator: Int[Array, " S"]
-    label: Int[Array, " S"]
+    answer: Int[Array, " S"]
     share: Float[Array, " S"]
 
     def where(self, keep: Bool[Array, " S"]) -> "Shares":
@@ -69,7 +69,7 @@ class _Agreement(NamedTuple):
     answers: Float[Array, " K"]  # how often each answer was given on those items
 
 
-def krippendorff_alpha(labels: CrowdAnswers) -> float:
+def krippendorff_alpha(answers: CrowdAnswers) -> float:
     """Krippendorff's alpha for nominal answers; any number of answers an item.
 
     α = 1 - D_o / D_e, with the observed disagreement of pairs within items and the
@@ -79,11 +79,11 @@ def krippendorff_alpha(labels: CrowdAnswers) -> float:
 
     Examples
     --------
-    >>> from wisecrowd.data.annotations import Annotations
+    >>> from wisecrowd.annotations import Annotations
     >>> krippendorff_alpha(Annotations.from_matrix([[0, 0], [1, 1], [0, 1], [1, 1]]))
     0.533
     """
-    pairs = _agreement(labels)
+    pairs = _agreement(answers)
     n_answers = pairs.n_annotators.sum()
     expected = n_answers**2 - np.square(pairs.answers).sum()
     if not expected > 0:
@@ -93,7 +93,7 @@ def krippendorff_alpha(labels: CrowdAnswers) -> float:
     return float(1 - (n_answers - 1) * observed / expected)
 
 
-def fleiss_kappa(labels: CrowdAnswers) -> float:
+def fleiss_kappa(answers: CrowdAnswers) -> float:
     """Fleiss' kappa, κ = (P - P_e) / (1 - P_e); any number of answers an item.
 
     P is the mean over items of the share of pairs of annotators who agree, P_e = Σ_k
@@ -103,11 +103,11 @@ def fleiss_kappa(labels: CrowdAnswers) -> float:
 
     Examples
     --------
-    >>> from wisecrowd.data.annotations import Annotations
+    >>> from wisecrowd.annotations import Annotations
     >>> fleiss_kappa(Annotations.from_matrix([[0, 0], [1, 1], [0, 1], [1, 1]]))
     0.467
     """
-    pairs = _agreement(labels)
+    pairs = _agreement(answers)
     m = pairs.n_annotators
     if not len(m):
         return np.nan
@@ -116,12 +116,12 @@ def fleiss_kappa(labels: CrowdAnswers) -> float:
     return float(_above_chance(observed, chance))
 
 
-def pairwise_cohen(labels: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFrame:
+def pairwise_cohen(answers: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFrame:
     """Cohen's kappa of every two annotators who share enough items.
 
     Parameters
     ----------
-    labels : Annotations
+    answers : Annotations
         Who answered what.
     min_shared : int
         Pairs that answered fewer items in common are left out.
@@ -135,7 +135,7 @@ def pairwise_cohen(labels: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFram
 
     Examples
     --------
-    >>> from wisecrowd.data.annotations import Annotations
+    >>> from wisecrowd.annotations import Annotations
     >>> answers = Annotations.from_matrix([[0, 0], [1, 1], [0, 1], [1, 1]])
     >>> pairwise_cohen(answers, min_shared=4).round(3)
        first  second  n_shared  agreement  kappa
@@ -143,21 +143,21 @@ def pairwise_cohen(labels: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFram
     """
     if min_shared < 1:
         raise InputError(f"min_shared={min_shared} must be at least 1.")
-    shares = _of_busy_annotators(_shares(labels), min_shared)
-    shape = (len(labels.annotators), len(labels.items))
+    shares = _of_busy_annotators(_shares(answers), min_shared)
+    shape = (len(answers.annotators), len(answers.items))
     given = _by_annotator(shares, shape)
     first, second, n_shared = _sharing_pairs(given, min_shared)
     agreeing, chance = np.zeros(len(first)), np.zeros(len(first))
-    for k in np.unique(shares.label) if len(first) else ():
-        said = _by_annotator(shares.where(shares.label == k), shape)
+    for k in np.unique(shares.answer) if len(first) else ():
+        said = _by_annotator(shares.where(shares.answer == k), shape)
         agreeing += _at(said @ said.T, first, second)
         on_shared = said @ given.T  # [a, b]: how often a said k on items of a and b
         chance += _at(on_shared, first, second) * _at(on_shared, second, first)
     agreement, chance = agreeing / n_shared, chance / n_shared**2
     return pd.DataFrame(
         {
-            "first": labels.annotators[first],
-            "second": labels.annotators[second],
+            "first": answers.annotators[first],
+            "second": answers.annotators[second],
             "n_shared": n_shared.astype(int),
             "agreement": agreement,
             "kappa": _above_chance(agreement, chance),
@@ -172,23 +172,23 @@ def _above_chance(observed: Any, chance: Any) -> Any:
     return (observed - chance) / room
 
 
-def _shares(labels: CrowdAnswers) -> Shares:
-    n_annotators, n_answers = len(labels.annotators), len(labels.answers)
-    pair = labels.item.astype(np.int64) * n_annotators + labels.annotator
-    triple, times = np.unique(pair * n_answers + labels.label, return_counts=True)
-    pair, label = np.divmod(triple, n_answers)
+def _shares(answers: CrowdAnswers) -> Shares:
+    n_annotators, n_answers = len(answers.annotators), len(answers.answers)
+    pair = answers.item.astype(np.int64) * n_annotators + answers.annotator
+    triple, times = np.unique(pair * n_answers + answers.answer, return_counts=True)
+    pair, answer = np.divmod(triple, n_answers)
     starts = np.flatnonzero(np.diff(pair, prepend=-1))
     lengths = np.diff(starts, append=len(pair))
     total = np.repeat(np.add.reduceat(times, starts), lengths) if len(pair) else times
     item, annotator = np.divmod(pair, n_annotators)
-    return Shares(item, annotator, label, times / total)
+    return Shares(item, annotator, answer, times / total)
 
 
-def _agreement(labels: CrowdAnswers) -> _Agreement:
+def _agreement(answers: CrowdAnswers) -> _Agreement:
     """Σ_k (n_k² - Σ_a s_ak²) are the agreeing pairs of two different annotators."""
-    shares, n_items = _shares(labels), len(labels.items)
-    shape = (n_items, len(labels.answers))
-    table = sparse.coo_array((shares.share, (shares.item, shares.label)), shape).tocsr()
+    shares, n_items = _shares(answers), len(answers.items)
+    shape = (n_items, len(answers.answers))
+    table = sparse.coo_array((shares.share, (shares.item, shares.answer)), shape).tocsr()
     with_self = table.power(2).sum(1)
     alone = np.bincount(shares.item, np.square(shares.share), minlength=n_items)
     m = np.round(table.sum(1))

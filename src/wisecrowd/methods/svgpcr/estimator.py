@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from wisecrowd._checks import InputError, listed, number, one_of, whole_number
 from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, answer_matrix, checked_features
-from wisecrowd.data.annotations import Annotations
-from wisecrowd.fit.combination import Combined, combine
+from wisecrowd.annotations import Annotations
+from wisecrowd.fit.variational import Combined, combine
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, kernels, links, sparse_gp
 from wisecrowd.maths.dependence import checked_dependence
@@ -215,7 +215,7 @@ class SVGPCR(GaussianProcessClassifier):
         Inducing points: more of them make a finer and slower classifier.
     kernel : str, Kernel or function
         "se", "se-ard", "matern32", "matern52", "linear", "linear+se", sums and products
-        of those in `wisecrowd.maths.kernels`, or a function k(x, y) of two points.
+        of those in `wisecrowd.maths.gp.kernels`, or a function k(x, y) of two points.
     shared_kernel : bool
         One kernel for all classes, or one for each.
     link : {"softmax", "robustmax"}

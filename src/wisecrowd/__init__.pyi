@@ -1,0 +1,22 @@
+from . import datasets as datasets
+from . import metrics as metrics
+from ._checks import InputError as InputError
+from .annotations import Annotations as Annotations
+from .io.features import read_features as read_features
+from .io.read import read_annotations as read_annotations
+from .io.write import write_annotations as write_annotations
+from .methods.bcc import BCC as BCC
+from .methods.dawid_skene import DawidSkene as DawidSkene
+from .methods.glad import GLAD as GLAD
+from .methods.majority_vote import MajorityVote as MajorityVote
+from .methods.svgpcr import SVGP as SVGP
+from .methods.svgpcr import SVGPCR as SVGPCR
+from .persist import load as load
+from .persist import save as save
+from .registry import AGGREGATORS as AGGREGATORS
+from .registry import CLASSIFIERS as CLASSIFIERS
+from .registry import METHODS as METHODS
+from .registry import cite as cite
+from .simulation.crowds import simulate as simulate
+
+__version__: str

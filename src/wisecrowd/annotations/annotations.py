@@ -1,0 +1,445 @@
+"""The answers of a crowd, as integer codes sorted by item."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from wisecrowd._checks import InputError, counted, listed, one_of, vocabulary_values
+from wisecrowd._types import Array, Gold, Ids
+from wisecrowd.answers import Answers
+from wisecrowd.annotations.headers import column_names
+from wisecrowd.annotations.read_report import ReadReport
+from wisecrowd.annotations.vocabulary import (
+    answer_names,
+    check_answers_known,
+    encoded,
+    gold_codes_of,
+    gold_series,
+    positions,
+    type_hint,
+    union,
+    unique,
+)
+
+Repeats = Literal["first", "last"] | None
+CODES = ("item", "annotator", "answer")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Annotations:
+    """Who answered what about which item.
+
+    Make one with :meth:`from_frame`, :meth:`from_matrix`, :meth:`from_triples`,
+    :meth:`from_dict` or :func:`wisecrowd.read_annotations`.
+
+    Attributes
+    ----------
+    items, annotators, answers : arrays
+        The vocabularies, sorted; a code is a position in them. The first
+        ``n_classes`` answers are the classes, any others (such as "can't tell")
+        say something about an item without being a class.
+    item, annotator, answer : int32 arrays of length L
+        One entry an annotation, sorted by item.
+    gold_codes : int32 array of length N
+        The class that is known for certain, -1 where none is.
+    report : ReadReport or None
+        What the reader found, where the annotations come from a file.
+
+    Examples
+    --------
+    >>> answers = Annotations.from_triples(
+    ...     ["x", "x", "y"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+    >>> answers
+    Annotations(2 items, 2 annotators, 2 classes, 3 answers; 1.5 per item)
+    >>> answers.classes.tolist(), answers.counts().tolist()
+    (['cat', 'dog'], [[1, 1], [1, 0]])
+    """
+
+    items: Array
+    annotators: Array
+    answers: Array
+    codes: Answers
+    gold_codes: Int[np.ndarray, " N"]
+    report: ReadReport | None = None
+
+    # -- making one -------------------------------------------------------------
+
+    @classmethod
+    def from_triples(  # noqa: PLR0913  its settings are its arguments
+        cls,
+        item: Ids,
+        annotator: Ids,
+        answer: Ids,
+        *,
+        items: Ids | None = None,
+        annotators: Ids | None = None,
+        classes: Ids | None = None,
+        answers: Ids | None = None,
+        gold: Gold | None = None,
+        drop_repeats: Repeats = None,
+    ) -> "Annotations":
+        """Three columns of equal length: item, annotator, answer.
+
+        Parameters
+        ----------
+        item, annotator, answer : sequences of length L
+            One entry an annotation. Repeated answers are all kept.
+        items, annotators : sequences, optional
+            The vocabularies, if they should hold more than what occurs, or be in
+            another order than sorted.
+        classes : sequence, optional
+            The classes, in order; some may be unused. Default: every answer seen,
+            less those in `answers`.
+        answers : sequence, optional
+            Answers that are allowed beside the classes, such as "can't tell".
+        gold : dict or Series, optional
+            Item to class, where it is known for certain.
+        drop_repeats : {"first", "last"}, optional
+            Keep one answer of an annotator on an item instead of all.
+        """
+        columns = {"item": item, "annotator": annotator, "answer": answer}
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"the three columns differ in length: {lengths}.")
+        if not lengths["item"]:
+            raise InputError("there are no annotations: the input is empty.")
+        item_code, item_names = encoded(item, items, "item")
+        annotator_code, annotator_names = encoded(annotator, annotators, "annotator")
+        answer_code, seen = encoded(answer, None, "answer")
+        gold_of = gold_series(gold)
+        names, n_classes = answer_names(seen, classes, answers, gold_of)
+        recode = pd.Index(names).get_indexer(pd.Index(seen))
+        check_answers_known(recode[answer_code], columns, names)
+        sizes = len(item_names), len(annotator_names), n_classes, len(names)
+        made = cls(
+            items=item_names,
+            annotators=annotator_names,
+            answers=names,
+            codes=Answers.from_codes(
+                item_code, annotator_code, recode[answer_code], sizes
+            ),
+            gold_codes=gold_codes_of(gold_of, item_names, names[:n_classes]),
+        )
+        return made.without_repeats(drop_repeats) if drop_repeats else made
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        item: str | None = None,
+        annotator: str | None = None,
+        answer: str | None = None,
+        **options: Any,
+    ) -> "Annotations":
+        """Make one from a long table, one row an annotation.
+
+        The columns are found by their usual names (task, item or subject; worker,
+        annotator or user; answer or answer), or named by `item`, `annotator` and
+        `answer`. Other options as in :meth:`from_triples`.
+
+        Examples
+        --------
+        >>> columns = {"task": [1, 1], "worker": ["a", "b"], "label": [0, 1]}
+        >>> table = pd.DataFrame(columns)
+        >>> Annotations.from_frame(table)
+        Annotations(1 item, 2 annotators, 2 classes, 2 answers; 2.0 per item)
+        """
+        names = column_names(frame.columns, item=item, annotator=annotator, answer=answer)
+        return cls.from_triples(*(frame[name] for name in names), **options)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: Any,
+        *,
+        items: Ids | None = None,
+        annotators: Ids | None = None,
+        **options: Any,
+    ) -> "Annotations":
+        """Make one from an (N, A) table: a row an item, a column an annotator.
+
+        Missing answers are NaN, None or -1. Items and annotators are row and column
+        numbers unless named, or a DataFrame's index and columns. Items and annotators
+        without an answer stay in.
+
+        Examples
+        --------
+        >>> Annotations.from_matrix([[0, 1, -1], [1, 1, -1]])
+        Annotations(2 items, 3 annotators, 2 classes, 4 answers; 2.0 per item)
+        """
+        if isinstance(matrix, pd.DataFrame):
+            items = matrix.index if items is None else items
+            annotators = matrix.columns if annotators is None else annotators
+        table = np.asarray(matrix)
+        if table.ndim != 2:
+            raise InputError(
+                f"a matrix of answers has two axes (items, annotators), "
+                f"this one has {table.ndim} (shape {table.shape})."
+            )
+        present = ~pd.isna(table)
+        if table.dtype.kind in "iufO":
+            present[present] = table[present] != -1  # pd.NA cannot be compared
+        rows, columns = np.nonzero(present)
+        items, annotators = (
+            np.arange(n) if names is None else np.asarray(names)
+            for names, n in zip((items, annotators), table.shape, strict=True)
+        )
+        return cls.from_triples(
+            items[rows],
+            annotators[columns],
+            table[present],
+            items=items,
+            annotators=annotators,
+            **options,
+        )
+
+    @classmethod
+    def from_dict(
+        cls, answers_of: Mapping[Any, Mapping[Any, Any]], **options: Any
+    ) -> "Annotations":
+        """Make one from ``{item: {annotator: answer}}``, the form of peerannot.
+
+        A list of answers stands for repeated answers. Items without an answer stay in.
+
+        Examples
+        --------
+        >>> Annotations.from_dict({"x": {"ann": 0, "bob": 1}, "y": {"ann": [1, 1]}})
+        Annotations(2 items, 2 annotators, 2 classes, 4 answers; 2.0 per item)
+        """
+        rows = [
+            (item, annotator, answer)
+            for item, given in answers_of.items()
+            for annotator, said in given.items()
+            for answer in (said if isinstance(said, list) else [said])
+        ]
+        columns = zip(*rows, strict=True) if rows else ((), (), ())
+        names = pd.Index(vocabulary_values(list(answers_of), "item")).sort_values()
+        options.setdefault("items", names.to_numpy())
+        return cls.from_triples(*map(list, columns), **options)
+
+    @classmethod
+    def from_target(cls, target: Any, **options: Any) -> "Annotations":
+        """Make one from a plain one-dimensional target: one annotator, all items."""
+        said = np.asarray(target)
+        rows = np.arange(len(said))
+        return cls.from_triples(
+            rows, np.zeros_like(rows), said, items=rows, **options
+        )
+
+    # -- reading one ------------------------------------------------------------
+
+    @property
+    def classes(self) -> Array:
+        """The classes, in order: the first answers."""
+        return self.answers[: self.n_classes]
+
+    @property
+    def gold(self) -> pd.Series:
+        """The known classes, a Series from item to class."""
+        known = np.flatnonzero(self.gold_codes >= 0)
+        return pd.Series(
+            self.classes[self.gold_codes[known]],
+            index=pd.Index(self.items[known], name="item"),
+            name="gold",
+        )
+
+    @property
+    def item(self) -> Int[np.ndarray, " L"]:
+        """The code of the item of each answer, sorted."""
+        return self.codes.item
+
+    @property
+    def annotator(self) -> Int[np.ndarray, " L"]:
+        """The code of the annotator of each answer."""
+        return self.codes.annotator
+
+    @property
+    def answer(self) -> Int[np.ndarray, " L"]:
+        """The code of each answer."""
+        return self.codes.answer
+
+    @property
+    def n_classes(self) -> int:
+        """How many of the possible answers are classes: the first ones."""
+        return self.codes.n_classes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __repr__(self) -> str:
+        sizes = {
+            "item": len(self.items),
+            "annotator": len(self.annotators),
+            "class": self.n_classes,
+            "other answer": len(self.answers) - self.n_classes,
+            "answer": len(self),
+            "gold class": int((self.gold_codes >= 0).sum()),
+        }
+        optional = ("other answer", "gold class")
+        parts = [counted(n, w) for w, n in sizes.items() if n or w not in optional]
+        mean = len(self) / max(len(self.items), 1)
+        return f"Annotations({', '.join(parts)}; {mean:.1f} per item)"
+
+    def counts(self, by: Literal["item", "annotator"] = "item") -> Array:
+        """How often each answer was given: (N, K) for items, (A, K) for annotators."""
+        one_of(by, ("item", "annotator"), "by")
+        return self.codes.counts(by)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a long table with the columns item, annotator, answer."""
+        return pd.DataFrame(
+            {
+                "item": self.items[self.item],
+                "annotator": self.annotators[self.annotator],
+                "answer": self.answers[self.answer],
+            }
+        )
+
+    def to_matrix(self) -> Array:
+        """Return an (N, A) table of answer codes, -1 where there is none.
+
+        Repeated answers of one annotator on one item do not fit into a matrix: make
+        them one with :meth:`without_repeats` first.
+        """
+        if self._repeated().any():
+            raise InputError(
+                f"{int(self._repeated().sum())} answers repeat an annotator's answer "
+                f"on the same item, and a matrix holds one. "
+                f"Use without_repeats() first."
+            )
+        matrix = np.full((len(self.items), len(self.annotators)), -1, dtype=np.int32)
+        matrix[self.item, self.annotator] = self.answer
+        return matrix
+
+    # -- changing one -----------------------------------------------------------
+
+    def without_repeats(
+        self, keep: Literal["first", "last"] = "first"
+    ) -> "Annotations":
+        """Keep one answer of each annotator on each item."""
+        one_of(keep, ("first", "last"), "drop_repeats")
+        return self._rows(~self._repeated(keep))
+
+    def subset(
+        self, *, items: Ids | None = None, annotators: Ids | None = None
+    ) -> "Annotations":
+        """Return the annotations of some items, or by some annotators.
+
+        The vocabulary that is named becomes the given one, in the given order; the
+        others stay whole, so that models of the parts can be compared.
+        """
+        chosen = self
+        if items is not None:
+            chosen = chosen._select("item", items)
+        if annotators is not None:
+            chosen = chosen._select("annotator", annotators)
+        return chosen
+
+    def align(self, items: Ids) -> "Annotations":
+        """Return the same annotations over the items of a feature table, in its order.
+
+        Items that nobody annotated stay in; an annotation of an item that is not
+        there is an error.
+        """
+        names = unique(vocabulary_values(items, "item"), "item")
+        where = positions(self.items, names)
+        used = (self.codes.n_per_item > 0) | (self.gold_codes >= 0)
+        lost = np.flatnonzero((where < 0) & used)
+        if len(lost):
+            raise InputError(
+                f"{len(lost)} of {int(used.sum())} annotated items have no features: "
+                f"{listed(self.items[lost], 5)}. Add their rows, or leave their "
+                f"annotations out with answers.subset(items=...)."
+                f"{type_hint(self.items, names)}"
+            )
+        gold = np.full(len(names), -1, dtype=np.int32)
+        gold[where[where >= 0]] = self.gold_codes[where >= 0]
+        return replace(self, items=names, gold_codes=gold)._recoded("item", where)
+
+    def with_items(self, items: Ids) -> "Annotations":
+        """Return the same annotations with other names for the items, in order."""
+        names = unique(vocabulary_values(items, "item"), "item")
+        if len(names) != len(self.items):
+            raise InputError(
+                f"{len(names)} names were given for {len(self.items)} items."
+            )
+        return replace(self, items=names)
+
+    def with_gold(self, gold: Gold) -> "Annotations":
+        """Return the same annotations with these classes known (and no others)."""
+        codes = gold_codes_of(gold_series(gold), self.items, self.classes)
+        return replace(self, gold_codes=codes)
+
+    def recoded(self, *, classes: Ids, answers: Ids) -> "Annotations":
+        """Return the same annotations in the vocabulary of a fitted model."""
+        if np.array_equal(self.answers, answers) and self.n_classes == len(classes):
+            return self
+        return type(self).from_frame(
+            self.to_frame(),
+            items=self.items,
+            annotators=self.annotators,
+            classes=classes,
+            answers=answers,
+            gold=self.gold,
+        )
+
+    def merge(self, other: "Annotations") -> "Annotations":
+        """Both together; their vocabularies may differ.
+
+        What is a class in either is a class in the result; where both know an item's
+        gold class they must agree.
+        """
+        gold = pd.concat([self.gold, other.gold])
+        several = gold.groupby(level=0).nunique()
+        if (several > 1).any():
+            raise InputError(
+                f"the two sets disagree on the gold class of "
+                f"{listed(several.index[several > 1])}. Correct one of them."
+            )
+        return type(self).from_frame(
+            pd.concat([self.to_frame(), other.to_frame()], ignore_index=True),
+            items=union(self.items, other.items, "item"),
+            annotators=union(self.annotators, other.annotators, "annotator"),
+            classes=union(self.classes, other.classes, "class"),
+            answers=union(self.answers, other.answers, "answer"),
+            gold=gold[~gold.index.duplicated()],
+        )
+
+    # -- inside -----------------------------------------------------------------
+
+    def _rows(self, keep: Array) -> "Annotations":
+        return replace(self, codes=self.codes.some(keep))
+
+    def _repeated(self, keep: Literal["first", "last"] = "first") -> Array:
+        pair = self.item.astype(np.int64) * len(self.annotators) + self.annotator
+        return pd.Series(pair).duplicated(keep=keep).to_numpy()
+
+    def _select(self, code: str, chosen: Ids) -> "Annotations":
+        names = f"{code}s"
+        wanted = unique(vocabulary_values(chosen, code), code)
+        old = getattr(self, names)
+        unknown = positions(wanted, old) < 0
+        if unknown.any():
+            raise InputError(
+                f"{int(unknown.sum())} of the chosen {names} are not among the "
+                f"{len(old)} known: {listed(wanted[unknown], 5)}."
+                f"{type_hint(wanted, old)}"
+            )
+        where = positions(old, wanted)
+        part = self._rows(where[getattr(self, code)] >= 0)
+        changes: dict[str, Any] = {names: wanted}
+        if code == "item":
+            changes["gold_codes"] = self.gold_codes[positions(wanted, old)]
+        return replace(part, **changes)._recoded(code, where)
+
+    def _recoded(self, code: str, where: Array) -> "Annotations":
+        """Give the items or the annotators other codes; the names are there already."""
+        columns = {name: getattr(self.codes, name) for name in CODES}
+        columns[code] = where[columns[code]]
+        sizes = len(self.items), len(self.annotators), *self.codes.shape[2:]
+        return replace(self, codes=Answers.from_codes(*columns.values(), sizes))

@@ -1,0 +1,184 @@
+"""From names to codes and back: ids, answers, classes and gold."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from wisecrowd._checks import InputError, counted, listed, vocabulary_values
+from wisecrowd._types import Array, Gold, Ids
+
+
+def unique(names: Array, what: str) -> Array:
+    """Return the names, if none of them occurs twice."""
+    twice = pd.Series(names).duplicated()
+    if twice.any():
+        raise InputError(
+            f"{int(twice.sum())} {what} ids occur more than once: "
+            f"{listed(pd.unique(names[twice.to_numpy()]), 5)}. Each must be unique."
+        )
+    return names
+
+
+def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
+    """Codes of the values and the sorted (or the given) vocabulary."""
+    if not isinstance(values, pd.Series):
+        values = pd.Series(values)
+    raw, found = _factorised(values)
+    if (raw < 0).any():
+        vocabulary_values(values, what)  # says which row is missing
+    seen = vocabulary_values(found, what)
+    if vocabulary is None:
+        order = np.argsort(seen, kind="stable")
+        rank = np.empty(len(seen), dtype=np.int32)
+        rank[order] = np.arange(len(seen), dtype=np.int32)
+        return rank[raw], seen[order]
+    names = unique(vocabulary_values(vocabulary, what), what)
+    where = positions(seen, names)
+    if (where < 0).any():
+        raise InputError(
+            f"{int((where < 0).sum())} {what} ids are not in {what}s=: "
+            f"{listed(seen[where < 0], 5)}.{type_hint(seen, names)}"
+        )
+    return where[raw].astype(np.int32), names
+
+
+def _factorised(values: pd.Series) -> tuple[Array, Any]:
+    """Return codes, -1 for a missing value, and the distinct values."""
+    if not isinstance(values.dtype, pd.CategoricalDtype):
+        return pd.factorize(values, use_na_sentinel=True)
+    # the codes are there: three times faster than to look at every value again
+    codes = values.cat.codes.to_numpy()
+    used = np.bincount(codes + 1, minlength=len(values.cat.categories) + 1)[1:] > 0
+    rank = np.append(np.cumsum(used) - 1, -1)
+    return rank[codes], np.asarray(values.cat.categories)[used]
+
+
+def positions(values: Array, vocabulary: Array) -> Array:
+    """Return the positions of values in a vocabulary, -1 where they are not in it.
+
+    Where one side is numbers and the other is text, they are compared as text: the 7
+    of a table of features is the "7" of a file of answers.
+
+    Examples
+    --------
+    >>> positions(np.array([7, 8]), np.array(["a", "7"], dtype=object)).tolist()
+    [1, -1]
+    """
+    kinds = {values.dtype.kind, vocabulary.dtype.kind}
+    if kinds == {"i", "O"}:
+        values, vocabulary = (v.astype(str).astype(object) for v in (values, vocabulary))
+    elif len(kinds) > 1:
+        return np.full(len(values), -1)
+    return pd.Index(vocabulary).get_indexer(pd.Index(values))
+
+
+def type_hint(left: Array, right: Array) -> str:
+    """Say that two vocabularies differ in type, if they do."""
+    if left.dtype.kind == right.dtype.kind:
+        return ""
+    kinds = {"i": "numbers", "O": "text", "b": "true/false"}
+    here, there = (kinds.get(a.dtype.kind, "other") for a in (left, right))
+    return f" (They are {here} on one side and {there} on the other: convert one.)"
+
+
+def union(left: Array, right: Array, what: str) -> Array:
+    """Return the names of both; sorted, if both are."""
+    if len(left) and len(right) and left.dtype.kind != right.dtype.kind:
+        raise InputError(
+            f"the two sets cannot be merged: the {what} ids differ in type."
+            f"{type_hint(left, right)}"
+        )
+    if left is right or (len(left) == len(right) and (left == right).all()):
+        return left
+    both = pd.unique(np.concatenate([left, right]))
+    are_sorted = all((np.sort(names) == names).all() for names in (left, right))
+    return np.sort(both) if are_sorted else both  # else it is somebody's own order
+
+
+def answer_names(
+    seen: Array, classes: Ids | None, answers: Ids | None, gold: pd.Series | None
+) -> tuple[Array, int]:
+    """Return the answers, classes first, and the number of classes."""
+    extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
+    if classes is None:
+        known = seen if gold is None else _with_gold_classes(seen, gold)
+        names = known[~np.isin(known, extra)]
+    else:
+        names = unique(vocabulary_values(classes, "class"), "class")
+    extra = extra[~np.isin(extra, names)]
+    if not len(extra):
+        return names, len(names)
+    if extra.dtype.kind != names.dtype.kind:
+        raise InputError(
+            f"answers= and the classes differ in type.{type_hint(extra, names)}"
+        )
+    return np.concatenate([names, pd.unique(extra)]), len(names)
+
+
+def _with_gold_classes(seen: Array, gold: pd.Series) -> Array:
+    classes = np.unique(gold)
+    if classes.dtype.kind != seen.dtype.kind:
+        raise InputError(
+            f"the gold classes ({listed(classes, 3)}) and the answers "
+            f"({listed(seen, 3)}) differ in type.{type_hint(classes, seen)}"
+        )
+    return union(seen, classes, "class")
+
+
+def check_answers_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
+    """Refuse answers without a code; `columns` say whose and on what the first is."""
+    bad = np.flatnonzero(codes < 0)
+    if not len(bad):
+        return
+    who = {
+        name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()
+    }
+    answer, annotator, item = (listed([who[n]]) for n in ("answer", "annotator", "item"))
+    raise InputError(
+        f"answer {answer} of annotator {annotator} on item {item} is not one of the "
+        f"{len(names)} known answers ({listed(names)}); "
+        f"{counted(len(bad), 'row')} with such answers. Add it to classes=, to "
+        f"answers= if it is not a class, or drop the rows."
+        f"{type_hint(vocabulary_values([who['answer']], 'answer'), names)}"
+    )
+
+
+def gold_series(gold: Gold | None) -> pd.Series | None:
+    """Return the known classes by item, or None where there is none."""
+    if gold is None:
+        return None
+    if not isinstance(gold, (pd.Series, Mapping)):
+        raise InputError(
+            f"gold is a dict or a Series from item to class, not a "
+            f"{type(gold).__name__}: say which items the classes belong to."
+        )
+    series = gold if isinstance(gold, pd.Series) else pd.Series(dict(gold))
+    series = series.dropna()
+    if not len(series):
+        return None
+    index = unique(vocabulary_values(series.index, "gold item"), "gold item")
+    return pd.Series(vocabulary_values(series.to_numpy(), "gold class"), index=index)
+
+
+def gold_codes_of(gold: pd.Series | None, items: Array, classes: Array) -> Array:
+    """Return the code of each item's known class, -1 where none is."""
+    codes = np.full(len(items), -1, dtype=np.int32)
+    if gold is None:
+        return codes
+    index, values = vocabulary_values(gold.index, "gold item"), gold.to_numpy()
+    where, what = positions(index, items), positions(values, classes)
+    if (where < 0).any():
+        raise InputError(
+            f"{int((where < 0).sum())} gold items are not among the {len(items)} "
+            f"items: {listed(index[where < 0], 5)}.{type_hint(index, items)}"
+        )
+    if (what < 0).any():
+        raise InputError(
+            f"gold class {listed(values[what < 0][:1])} of item "
+            f"{listed(index[what < 0][:1])} is not one of the classes "
+            f"{listed(classes, 20)}.{type_hint(values, classes)}"
+        )
+    codes[where] = what
+    return codes

@@ -1,1 +1,0 @@
-"""Annotations, tables, platforms, data sets and simulated crowds."""

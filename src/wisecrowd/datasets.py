@@ -1,0 +1,376 @@
+"""Crowds to try things on: digits, MNIST, LabelMe, and sets without features.
+
+Files are looked for in the folder that ``$WISECROWD_DATA`` names, then in
+``../shared/data`` beside the current directory and beside the repository; MNIST and
+LabelMe are public and are downloaded (with a hash) where they are not found.
+"""
+
+import gzip
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from wisecrowd._checks import InputError, listed, one_of
+from wisecrowd._types import Array, Confusion
+from wisecrowd.annotations import Annotations
+from wisecrowd.simulation.crowds import draw_answers
+from wisecrowd.simulation.annotators import Seed, paper_annotators
+
+LABEL_ONLY = (
+    "bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt", "anesthesia",
+)  # fmt: skip
+"""The sets without features that :func:`load_label_only` knows."""
+
+LABELME_CLASSES = (
+    "highway", "insidecity", "tallbuilding", "street", "forest", "coast", "mountain",
+    "opencountry",
+)  # fmt: skip
+
+MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+MNIST_HASHES = {  # of the compressed files; the same as in torchvision
+    "train-images-idx3-ubyte.gz": "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873",
+    "train-labels-idx1-ubyte.gz": "md5:d53e105ee54ea40749a09fcbcd1e9432",
+    "t10k-images-idx3-ubyte.gz": "md5:9fb629c4189551a2d022fa330f9573f3",
+    "t10k-labels-idx1-ubyte.gz": "md5:ec29112dd5afa0611ce80d1b7f02629c",
+}
+
+LABELME_URL = (
+    "https://raw.githubusercontent.com/fmenat/PyLearningCrowds/"
+    "0edf617d0357a43b48dc53f10f4181ec0163d4db/data/LabelMe/"
+)
+LABELME_HASHES = {
+    "answers.txt": "354c282e10835a59962494acb1d180fe997b65a0aa1e27f870cdb4ef51ef3e2b",
+    "LabelMe_VGG_avg_train.npy": (
+        "0ddfbcbd722aab70e81525a459cc37d47c1d344322b401ee35a3e9b158a209e8"
+    ),
+    "LabelMe_VGG_avg_valid.npy": (
+        "cb80ce99ef9fc80c666e6b9c43259ee0aac4e0cf82f8ac654b8bb309fb28953d"
+    ),
+    "LabelMe_VGG_avg_test.npy": (
+        "af407538f702f98e775f233652152cdcb58583c9d4668492308151c126ce7873"
+    ),
+    "LabelMe_Z_train.txt": (
+        "229556bdc5da327dd7d4e4154ba180969091c83f43cf8cbee3727131c5a062f6"
+    ),
+    "LabelMe_Z_valid.txt": (
+        "40aba43f903a539b38243c411e214da1f8c696cc47aa59811cc3388cc6899892"
+    ),
+    "LabelMe_Z_test.txt": (
+        "6d508b638d41fa84b2628615270456df96a49dce18054d201ac6261b03ea77bc"
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A crowd with what is known of the truth. No gold class is in `answers`.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    answers : Annotations
+        The answers; where there are features, item n is row n of `X`.
+    classes : array of length C
+        The names of the classes, in order.
+    gold : Series or None
+        From item to true class, where it is known.
+    X : (N, D) float32 array or None
+        Features of the annotated items.
+    X_test, gold_test, X_valid, gold_valid : arrays or None
+        Items that nobody annotated, and their true classes.
+    confusion : (A, C, K) array or None
+        The true confusion matrices, where the annotators are simulated.
+    """
+
+    name: str
+    answers: Annotations
+    classes: Array
+    gold: pd.Series | None = None
+    X: Float[np.ndarray, "N D"] | None = None
+    X_test: Float[np.ndarray, "T D"] | None = None
+    gold_test: Array | None = None
+    X_valid: Float[np.ndarray, "V D"] | None = None
+    gold_valid: Array | None = None
+    confusion: Confusion | None = None
+
+    def __repr__(self) -> str:
+        features = "no features" if self.X is None else f"{self.X.shape[1]} features"
+        return f"Dataset({self.name!r}, {self.answers!r}, {features})"
+
+
+# -- the sets ----------------------------------------------------------------------
+
+
+def load_digits_crowd(
+    annotators: Any = "paper",
+    *,
+    answers_per_item: float | int | None = None,
+    random_state: Seed = 0,
+) -> Dataset:
+    """Return scikit-learn's 1,797 digits of 8 x 8 pixels with simulated annotators.
+
+    Seven in ten are annotated, the rest is the test set. Nothing is downloaded.
+
+    Parameters
+    ----------
+    annotators : "paper" or (A, 10, K) array
+        The paper's five annotators, or confusion matrices.
+    answers_per_item : float, optional
+        Default: every annotator answers every item.
+    random_state : int or Generator
+        Where the random numbers come from.
+
+    Examples
+    --------
+    >>> digits = load_digits_crowd()
+    >>> digits
+    Dataset('digits', Annotations(1,257 items, 5 annotators, 10 classes,
+    6,285 answers; 5.0 per item), 64 features)
+    >>> digits.X.shape, digits.X_test.shape
+    ((1257, 64), (540, 64))
+    """
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    for_split, for_crowd = np.random.default_rng(random_state).spawn(2)
+    pixels, digit = load_digits(return_X_y=True)
+    train, test = train_test_split(
+        np.arange(len(digit)),
+        test_size=0.3,
+        stratify=digit,
+        random_state=int(for_split.integers(2**31)),
+    )
+    return _digits(
+        "digits",
+        (pixels / 16).astype(np.float32),
+        digit,
+        (train, test),
+        annotators,
+        answers_per_item,
+        for_crowd,
+    )
+
+
+def load_mnist(
+    annotators: Any = "paper",
+    *,
+    answers_per_item: float | int | None = None,
+    random_state: Seed = 0,
+    download: bool = True,
+) -> Dataset:
+    """Return MNIST (60,000 and 10,000 digits of 28 x 28 pixels), simulated annotators.
+
+    With the paper's five annotators these are its 300,000 annotations.
+
+    Parameters
+    ----------
+    annotators, answers_per_item, random_state
+        As in :func:`load_digits_crowd`.
+    download : bool
+        Whether to download the files (11 MB) where they are not found.
+    """
+    where = _files("mnist", MNIST_URL, MNIST_HASHES, download)
+    images = [_read_idx(where[f"{part}-images-idx3-ubyte.gz"]) for part in _PARTS]
+    digits = [_read_idx(where[f"{part}-labels-idx1-ubyte.gz"]) for part in _PARTS]
+    pixels = np.concatenate(images).reshape(-1, 28 * 28)
+    n_train = len(images[0])
+    return _digits(
+        "mnist",
+        np.divide(pixels, 255, dtype=np.float32),
+        np.concatenate(digits).astype(np.int64),
+        (slice(None, n_train), slice(n_train, None)),
+        annotators,
+        answers_per_item,
+        np.random.default_rng(random_state),
+    )
+
+
+def load_labelme(*, download: bool = True) -> Dataset:
+    """Return LabelMe: 1,000 pictures of 8 scenes, 59 people, 2,547 answers.
+
+    Rodrigues and Pereira (2018): answers from Amazon Mechanical Turk, 500 pictures to
+    validate, 1,188 to test. The 512 features are VGG16's last convolution, averaged
+    over the picture (by fmenat/PyLearningCrowds).
+
+    Parameters
+    ----------
+    download : bool
+        Whether to download the files (6 MB) where they are not found.
+    """
+    where = _files("labelme", LABELME_URL, LABELME_HASHES, download)
+    names = np.array(LABELME_CLASSES, dtype=object)
+    X = {p: np.load(where[f"LabelMe_VGG_avg_{p}.npy"]) for p in _LABELME_PARTS}
+    gold = {
+        p: names[np.loadtxt(where[f"LabelMe_Z_{p}.txt"], dtype=int)]
+        for p in _LABELME_PARTS
+    }
+    codes = np.loadtxt(where["answers.txt"], dtype=int)
+    said = np.where(codes < 0, None, names[codes])
+    answers = Annotations.from_matrix(said, classes=names)
+    return Dataset(
+        name="labelme",
+        answers=answers,
+        classes=answers.classes,
+        gold=_gold_series(answers.items, gold["train"]),
+        X=X["train"],
+        X_test=X["test"],
+        gold_test=gold["test"],
+        X_valid=X["valid"],
+        gold_valid=gold["valid"],
+    )
+
+
+def load_label_only(name: str) -> Dataset:
+    """Return a real crowd without features.
+
+    They are not downloaded: no one address has all of them in this form.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`LABEL_ONLY`: "bluebird" and "dog" (Zhang et al., 2014), "face4"
+        (Zheng et al., 2017), "snow-rte" and "snow-temp" (Snow et al., 2008), "sp_amt"
+        (Active Crowd Toolkit), "anesthesia" (Dawid and Skene, 1979: one rater rated
+        all three times, and no gold is known).
+    """
+    one_of(name, LABEL_ONLY, "name")
+    file = "anesthesia.csv" if name == "anesthesia" else "labels.csv"
+    folder = _found(f"label-only/{name}", (file,))
+    if folder is None:
+        raise InputError(_missing(f"label-only/{name}", (file,)))
+    table = pd.read_csv(folder / file)
+    if name == "anesthesia":
+        answers = Annotations.from_frame(table)
+        return Dataset(name=name, answers=answers, classes=answers.classes)
+    classes = np.array(json.loads((folder / "classes.json").read_text()), dtype=object)
+    gold = pd.read_csv(folder / "gold.csv").sort_values("item")
+    table["label"] = classes[table["label"]]
+    answers = Annotations.from_frame(table, items=gold["item"], classes=classes)
+    truth = _gold_series(answers.items, classes[gold["gold"]])
+    return Dataset(name=name, answers=answers, classes=answers.classes, gold=truth)
+
+
+_PARTS = ("train", "t10k")
+_LABELME_PARTS = ("train", "valid", "test")
+
+
+def _digits(
+    name: str,
+    X: Float[Array, "N D"],
+    digit: Array,
+    parts: tuple[Any, Any],
+    annotators: Any,
+    answers_per_item: float | int | None,
+    rng: np.random.Generator,
+) -> Dataset:
+    train, test = parts
+    for_matrices, for_answers = rng.spawn(2)
+    truth, confusion = digit[train], _confusion(annotators, for_matrices)
+    answers = draw_answers(
+        truth,
+        confusion,
+        answers_per_item=answers_per_item,
+        random_state=for_answers,
+    )
+    return Dataset(
+        name=name,
+        answers=answers,
+        classes=answers.classes,
+        gold=_gold_series(answers.items, truth),
+        X=X[train],
+        X_test=X[test],
+        gold_test=digit[test],
+        confusion=confusion,
+    )
+
+
+def _confusion(annotators: Any, rng: np.random.Generator) -> Confusion:
+    if isinstance(annotators, str):
+        one_of(annotators, ("paper",), "annotators")
+        return paper_annotators(10, rng)
+    confusion = np.asarray(annotators, dtype=float)
+    if confusion.ndim != 3 or confusion.shape[1] != 10:
+        raise InputError(
+            f"annotators are 'paper' or confusion matrices of shape (annotators, 10, "
+            f"answers); these have shape {confusion.shape}."
+        )
+    return confusion
+
+
+def _gold_series(items: Array, classes: Array) -> pd.Series:
+    return pd.Series(classes, index=pd.Index(items, name="item"), name="gold")
+
+
+# -- files -------------------------------------------------------------------------
+
+
+def data_folders() -> list[Path]:
+    """Return the folders in which data sets are looked for, in order.
+
+    Examples
+    --------
+    >>> [folder.name for folder in data_folders()][-2:]
+    ['data', 'data']
+    """
+    given = os.environ.get("WISECROWD_DATA")
+    root = Path(__file__).parents[3]
+    beside = [Path.cwd().parent / "shared/data", root.parent / "shared/data"]
+    return ([Path(given).expanduser()] if given else []) + beside
+
+
+def _found(folder: str, names: tuple[str, ...]) -> Path | None:
+    """Return the first place where a data set is whole."""
+    places = (base / folder for base in data_folders())
+    return next((p for p in places if all((p / n).is_file() for n in names)), None)
+
+
+def _missing(folder: str, names: tuple[str, ...]) -> str:
+    places = listed((str(base / folder) for base in data_folders()), 3)
+    return (
+        f"the data set {Path(folder).name!r} ({listed(names, 2)}) was not found; "
+        f"it was looked for in {places}. Set the environment variable "
+        f"WISECROWD_DATA to the folder that holds {folder}/."
+    )
+
+
+def _files(
+    folder: str, url: str, hashes: Mapping[str, str], download: bool
+) -> dict[str, Path]:
+    """Return where each file is, downloaded into the cache if need be."""
+    names = tuple(hashes)
+    place = _found(folder, names)
+    if place is not None:
+        return {name: place / name for name in names}
+    if not download:
+        raise InputError(_missing(folder, names))
+    import pooch
+
+    cache = pooch.os_cache("wisecrowd") / folder
+    fetched = {}
+    for name in names:
+        try:
+            got = pooch.retrieve(url + name, hashes[name], fname=name, path=cache)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"{_missing(folder, names)} "
+                f"Downloading {url + name} failed too: {error}"
+            ) from error
+        fetched[name] = Path(got)
+    return fetched
+
+
+def _read_idx(path: Path) -> Array:
+    """Read a file in MNIST's format: magic number, sizes, then bytes."""
+    with gzip.open(path) as file:
+        content = file.read()
+    n_axes = content[3]
+    header = np.frombuffer(content, ">i4", count=1 + n_axes)
+    return np.frombuffer(content, np.uint8, offset=header.nbytes).reshape(header[1:])

@@ -1,0 +1,131 @@
+"""Features of items, as a method gets them: checked, joined by id, read in pieces.
+
+A method sees features through a *source*: batches of rows for its steps, and pieces of
+a fixed shape that cover all items. :class:`InMemory` is one; a file that is larger than
+the memory, or one shard of it, would be another with the same three members.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from wisecrowd._checks import InputError
+from wisecrowd._types import Array
+
+PIECE = 4096  # items of one piece, where all of them are visited
+
+
+class FeatureSource(Protocol):
+    """Where a method's features come from."""
+
+    n_items: int
+    n_features: int
+
+    def batches(self, rows: Int[np.ndarray, "T B"]) -> Float[np.ndarray, "T B D"]:
+        """Return the features of some items, one batch per step."""
+
+    def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
+        """Yield all items in order, in pieces of few different lengths.
+
+        The last piece is filled up with copies of a row: a slice says which of all
+        items it holds, from its first row on.
+        """
+
+
+class InMemory:
+    """Features that are an array."""
+
+    def __init__(self, X: Float[np.ndarray, "N D"]) -> None:
+        self.X = X
+        self.n_items, self.n_features = X.shape
+
+    def batches(self, rows: Int[np.ndarray, "T B"]) -> Float[np.ndarray, "T B D"]:
+        """Return the features of some items, one batch per step."""
+        return np.take(self.X, rows, axis=0)
+
+    def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
+        """Yield all items in order; so few lengths that few are compiled."""
+        for first in range(0, self.n_items, PIECE):
+            some = self.X[first : first + PIECE]
+            full = PIECE if self.n_items > PIECE else _power_of_two(len(some))
+            filled = np.concatenate([some, np.repeat(some[:1], full - len(some), 0)])
+            yield slice(first, first + len(some)), filled
+
+
+def _power_of_two(n: int) -> int:
+    return 1 << max(0, n - 1).bit_length()
+
+
+# -- what a user hands in ---------------------------------------------------------
+
+
+def row_ids(X: Any, items: Any, n_items: int) -> Any:
+    """Return the ids of the rows: given, a DataFrame's index, or their numbers."""
+    if items is None:
+        return X.index if isinstance(X, pd.DataFrame) else np.arange(n_items)
+    if len(items) != n_items:
+        raise InputError(
+            f"items= names {len(items)} rows, but X has {n_items}. Give one id per row."
+        )
+    return items
+
+
+def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
+    """Return the features as a finite (N, D) array, or say which entry is not."""
+    table: Array = validate_data(
+        model,
+        X,
+        reset=reset,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    place = first_not_finite(table)
+    if place is None:
+        return table
+    row, column = place
+    what = "NaN" if np.isnan(table[row, column]) else "infinity"
+    n_bad = int((~np.isfinite(table)).sum())
+    raise InputError(
+        f"X contains {what}: {n_bad} entries of {table.size} are NaN or "
+        f"infinite, the first in row {row}, column {column}. Fill them in, or "
+        f"leave those items out."
+    )
+
+
+def first_not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int] | None:
+    """Return where the first NaN or infinity is, or None.
+
+    The usual case costs one pass without a copy: a sum of finite numbers is finite,
+    unless it overflows.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):
+            return None
+    bad = np.flatnonzero(~np.isfinite(X))
+    if not len(bad):
+        return None
+    row, column = divmod(int(bad[0]), X.shape[1])
+    return row, column
+
+
+def checked_target(y: Any, n_items: int) -> Array:
+    """Return a target or a matrix of answers that has a row for each item."""
+    if y is None:
+        raise InputError(
+            "this method requires y to be passed, but the target y is None: give "
+            "Annotations, a long DataFrame, an (N, A) matrix or a 1-D target."
+        )
+    target = np.asarray(y)
+    if not target.ndim or len(target) != n_items:
+        n = len(target) if target.ndim else 1
+        raise InputError(
+            f"X and the answers have inconsistent numbers of samples: X has {n_items} "
+            f"rows, the answers {n}. To join by id pass Annotations and items=."
+        )
+    return target

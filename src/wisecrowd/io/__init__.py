@@ -1,0 +1,1 @@
+"""Files: answers, features and gold classes in, annotations out."""

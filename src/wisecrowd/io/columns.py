@@ -1,0 +1,190 @@
+"""A column of a file: each value kept once, and the type that all of them have."""
+
+from array import array
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wisecrowd._checks import InputError, listed
+from wisecrowd._types import Array
+
+WHOLE = r"^(0|-?[1-9][0-9]{0,17})(\.0+)?$"  # no leading zero: "007" is a name
+DECIMAL = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
+
+
+class Coded(NamedTuple):
+    """A column as codes into its distinct values; -1 where there is none."""
+
+    codes: Array
+    names: Array
+
+
+class Coder:
+    """A column in the making, that keeps each value once."""
+
+    def __init__(self) -> None:
+        self.codes = array("i")
+        self._code_of: dict[tuple[type, Hashable], int] = {}
+
+    def append(self, value: Any) -> None:
+        """Add a row; None is no value."""
+        if value is None or value != value:  # noqa: PLR0124  (NaN)
+            self.codes.append(-1)
+            return
+        # 1, 1.0 and True are one key of a dict
+        key = (type(value), value)
+        self.codes.append(self._code_of.setdefault(key, len(self._code_of)))
+
+    def coded(self) -> Coded:
+        """Return the column."""
+        names = np.empty(len(self._code_of), dtype=object)
+        names[:] = [value for _, value in self._code_of]
+        return Coded(np.array(self.codes, dtype=np.int32), names)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def coded(column: Any) -> Coded:
+    """Return an Arrow column (chunked) as codes into its distinct values."""
+    if pa.types.is_dictionary(column.type):
+        n_names = sum(len(chunk.dictionary) for chunk in column.chunks)
+        if n_names <= len(column):
+            column = column.unify_dictionaries()
+        else:  # every chunk brings all names: slower to unify than to begin anew
+            column = column.cast(column.type.value_type)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    # all chunks share the names by now
+    names = column.chunk(0).dictionary.to_numpy(zero_copy_only=False)
+    parts = [
+        chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        for chunk in column.chunks
+    ]
+    present = ~(pd.isna(names) | (names == ""))
+    rank = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
+    return Coded(rank.astype(np.int32)[np.concatenate(parts)], names[present])
+
+
+def retyped(names: Any) -> Array:
+    """Text as numbers if all of it is whole numbers, as booleans if all is true/false.
+
+    Examples
+    --------
+    >>> retyped(["1", "20"]).tolist(), retyped(["007", "8"]).tolist()
+    ([1, 20], ['007', '8'])
+    >>> retyped(["True", "False"]).tolist()
+    [True, False]
+    """
+    text = pa.array(names, type=pa.string())
+    if not len(text):
+        return np.empty(0, dtype=object)
+    if pc.all(pc.match_substring_regex(text, WHOLE)).as_py():
+        whole = pc.replace_substring_regex(text, r"\.0+$", "")
+        return whole.cast(pa.int64()).to_numpy()
+    lower = pc.utf8_lower(text)
+    if pc.all(pc.is_in(lower, pa.array(["true", "false"]))).as_py():
+        return pc.equal(lower, "true").to_numpy(zero_copy_only=False)
+    return np.asarray(text.to_numpy(zero_copy_only=False), dtype=object)
+
+
+def retyped_column(
+    column: Coded, what: str, more: Sequence[Any] = ()
+) -> tuple[Coded, list[Any]]:
+    """Return a column of text as `retyped`, and more values beside it likewise."""
+    values = retyped(np.append(column.names, np.array(more, dtype=object)))
+    if what == "answer" and values.dtype.kind == "O":
+        _check_not_measured(column)
+    n_names = len(column.names)
+    return _merged(column, values[:n_names]), values[n_names:].tolist()
+
+
+def checked_column(column: Coded, what: str) -> Coded:
+    """Return a column that has its types from the file, if they are all the same."""
+    _check_one_type(column, what)
+    return _merged(column, _numbers_as_such(column, what))
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+def _merged(column: Coded, names: Array) -> Coded:
+    """Give a column other names, sorted; several may be equal, as "1" and "1.0"."""
+    back, unique = pd.factorize(names)
+    order = pc.sort_indices(pa.array(unique)).to_numpy()
+    rank = np.full(len(order) + 1, -1, dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return Coded(rank[np.append(back, -1)][column.codes], np.asarray(unique)[order])
+
+
+def _numbers_as_such(column: Coded, what: str) -> Array:
+    """Return the names; whole numbers as integers, however they are stored."""
+    names = column.names
+    if not len(names) or _family(names[0]) != "a number":
+        return names
+    numbers = np.array(names.tolist())
+    if numbers.dtype.kind == "i":
+        return numbers
+    if numbers.dtype.kind != "f":
+        raise InputError(
+            f"the {what} {max(names.tolist())} is too large for a 64-bit number. "
+            f"Write the {what}s as text."
+        )
+    broken = numbers != np.round(numbers)
+    if broken.any():
+        row = int(np.append(broken, False)[column.codes].argmax())
+        raise InputError(
+            f"the {what} in row {row + 1:,} is {numbers[column.codes[row]]}: a {what} "
+            f"is a name or a whole number, and this looks like a measurement. Round "
+            f"it, or write it as text."
+        )
+    return numbers.astype(np.int64)
+
+
+def _check_not_measured(column: Coded) -> None:
+    """Refuse answers that are all numbers and not all whole."""
+    text = pa.array(column.names, type=pa.string())
+    if not len(text) or not pc.all(pc.match_substring_regex(text, DECIMAL)).as_py():
+        return
+    broken = ~pc.match_substring_regex(text, WHOLE).to_numpy(zero_copy_only=False)
+    if not broken.any():
+        return
+    row = int(np.flatnonzero(np.append(broken, False)[column.codes])[0])
+    raise InputError(
+        f"the answer in row {row + 1:,} is {column.names[column.codes[row]]}: the "
+        f"answers look like measurements, not classes. Round them, or, if they are "
+        f"names, pass them as text: classes=[{listed(column.names, 3)}, ...]."
+    )
+
+
+def _check_one_type(column: Coded, what: str) -> None:
+    if not pd.api.types.infer_dtype(column.names).startswith("mixed"):
+        return
+    families = np.array([_family(v) for v in column.names], dtype=object)
+    kinds = pd.unique(families)
+    if len(kinds) < 2:
+        return
+    rows = [
+        int(np.isin(column.codes, np.flatnonzero(families == k)).argmax())
+        for k in kinds
+    ]
+    seen = " and ".join(
+        f"{kind} in row {row + 1:,} ({column.names[column.codes[row]]!r})"
+        for kind, row in zip(kinds, rows, strict=True)
+    )
+    raise InputError(
+        f"the {what} is {seen}, so 1 and '1' would be two different values. Write all "
+        f"of them in the same way."
+    )
+
+
+def _family(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "true or false"
+    if isinstance(value, int | float | np.number):
+        return "a number"
+    return "text" if isinstance(value, str) else f"a {type(value).__name__}"

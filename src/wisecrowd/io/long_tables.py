@@ -1,0 +1,143 @@
+"""Long tables, a row an annotation: from text, Parquet and JSON."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from wisecrowd._checks import InputError, listed
+from wisecrowd.io.columns import Coded, Coder, coded
+from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
+from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
+from wisecrowd.io.sources import Source, json_columns, json_records, whole_table
+
+Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column
+Given = Mapping[str, str | None]  # the columns that the user named
+
+
+def long_text(source: Source, given: Given) -> RawAnnotations:
+    """Read a text table; its values have no types."""
+    names = _column_of(source.columns, given)
+    table = whole_table(source, list(dict.fromkeys(names.values())))
+    columns = {role: coded(table[name]) for role, name in names.items()}
+    return _found(columns, names, f"long {source.form}", typed=False)
+
+
+def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
+    """Read a Parquet file, and the list of classes if it is one of ours."""
+    names = _column_of(schema.names, given)
+    # one column in memory at a time, as it stands: text takes more room than codes
+    columns = {
+        role: coded(pq.read_table(path, columns=[name])[name])
+        for role, name in names.items()
+    }
+    found = _found(columns, names, "long Parquet")
+    kept = (schema.metadata or {}).get(METADATA)
+    found.options = json.loads(kept) if kept else {}
+    return found
+
+
+def long_json_lines(source: Source, given: Given) -> RawAnnotations:
+    """Read JSON lines with Arrow; where it finds more than one type, line by line."""
+    _, first = next(json_records(source))
+    if isinstance(first, dict):
+        names = _column_of(first, given)
+        table = json_columns(source, {name: first.get(name) for name in names.values()})
+        if table is not None:
+            columns = {role: coded(table[name]) for role, name in names.items()}
+            return _found(columns, names, "long JSON lines")
+    return _records(json_records(source), given, "long JSON lines", "line")
+
+
+def long_json(content: Any, given: Given) -> RawAnnotations:
+    """Find the annotations in a list of records, or in columns."""
+    records = _rows(content) if _is_column_table(content) else content
+    return _records(enumerate(records, start=1), given, "long JSON", "record")
+
+
+def is_long_json(content: Any) -> bool:
+    """Say whether this is a list of records, or a table by columns."""
+    is_list = isinstance(content, list) and bool(content)
+    return _is_column_table(content) or (is_list and isinstance(content[0], dict))
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+def _column_of(columns: Iterable[str], given: Given) -> dict[str, str]:
+    """Return the column of each role, and of gold where there is one."""
+    columns = list(columns)
+    names = dict(zip(ROLES, column_names(columns, **given), strict=True))
+    others = [name for name in columns if name not in names.values()]
+    gold = first_named(others, GOLD_NAMES)
+    return {**names, "gold": gold} if gold is not None else names
+
+
+def _found(
+    columns: Mapping[str, Coded], names: Names, form: str, *, typed: bool = True
+) -> RawAnnotations:
+    item, annotator, answer = (columns[role] for role in ROLES)
+    used = listed(names[role] for role in ROLES)
+    found = RawAnnotations(
+        form,
+        item,
+        annotator,
+        answer,
+        n_rows=len(item.codes),
+        notes=[f"item, annotator and answer are the columns {used}."],
+        typed=frozenset(ROLES if typed else ()),
+    )
+    if "gold" in columns:
+        found.gold = gold_of_rows(item, columns["gold"])
+        found.notes.append(
+            f"{len(found.gold):,} gold classes are from the column {names['gold']!r}."
+        )
+    return found
+
+
+def _is_column_table(content: Any) -> bool:
+    """Say whether this is what ``DataFrame.to_json`` or ``to_dict("list")`` writes."""
+    if not isinstance(content, dict):
+        return False
+    try:
+        column_names(content)
+    except InputError:
+        return False
+    return True
+
+
+def _rows(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Turn columns, each a list or a dict by row, into records."""
+    columns = [c.values() if isinstance(c, dict) else c for c in content.values()]
+    rows = zip(*columns, strict=True)
+    return [dict(zip(content, row, strict=True)) for row in rows]
+
+
+def _records(
+    records: Iterator[tuple[int, Any]], given: Given, form: str, word: str
+) -> RawAnnotations:
+    """Make a long table of records; the first names the columns."""
+    coders = {role: Coder() for role in (*ROLES, "gold")}
+    names: dict[str, str] = {}
+    for number, record in records:
+        if not isinstance(record, dict):
+            raise InputError(
+                f"{word} {number:,} is not a record but {str(record)[:60]!r}; "
+                f"expected was "
+                f'{{"item": ..., "annotator": ..., "answer": ...}}.'
+            )
+        names = names or _column_of(record, given)
+        for role, name in names.items():
+            value = record.get(name)
+            if isinstance(value, dict | list):
+                raise InputError(
+                    f"the {role} in {word} {number:,} is a {type(value).__name__}: "
+                    f"{str(value)[:60]}. Expected was a name or a number."
+                )
+            coders[role].append(None if value == "" else value)
+    if not names:
+        raise InputError("the file is empty: it holds no record.")
+    columns = {role: coders[role].coded() for role in names}
+    return _found(columns, names, form)

@@ -1,0 +1,130 @@
+"""Label Studio exports: JSON, a list of tasks with their annotations."""
+
+from collections import Counter
+from typing import Any
+
+from wisecrowd._checks import InputError, listed
+from wisecrowd.io.raw import RawAnnotations
+from wisecrowd.io.questions import (
+    Question,
+    chosen_question,
+    from_question,
+    note_gold_answers,
+)
+
+LISTS = ("annotations", "completions")  # the second in exports before version 1.0
+GROUND_TRUTH = "ground truth"
+
+
+def recognises(content: Any) -> bool:
+    """Say whether this is a list of tasks."""
+    return (
+        isinstance(content, list)
+        and bool(content)
+        and isinstance(content[0], dict)
+        and any(isinstance(content[0].get(name), list) for name in LISTS)
+    )
+
+
+def read(content: Any, *, task: str | None = None, item: str | None = None) -> RawAnnotations:
+    """Find the choices of one control tag in an export.
+
+    Parameters
+    ----------
+    content : list
+        The export, parsed (JSON, not JSON-MIN).
+    task : str, optional
+        The name of the tag (``from_name``). Default: the one with the most answers.
+    item : str, optional
+        A field of the task's data to use as the item's id, in place of its number.
+    """
+    if not recognises(content):
+        raise InputError(
+            "this is no Label Studio export: a list of tasks, each with "
+            "'annotations', was expected. Export as JSON (not JSON-MIN)."
+        )
+    questions: dict[str, Question] = {}
+    unused: Counter[str] = Counter()
+    bare = []
+    n_rows = 0
+    for number, entry in enumerate(content, start=1):
+        item_id = _item_id(entry, item, number)
+        given = [a for name in LISTS for a in entry.get(name) or []]
+        n_rows += max(len(given), 1)
+        for annotation in given:
+            unused.update(_add(questions, item_id, annotation))
+        if not given:
+            bare.append(item_id)
+    if not questions:
+        raise InputError(f"none of its {n_rows:,} annotations holds a choice.")
+    name, notes = chosen_question(questions, task)
+    for item_id in bare:
+        questions[name].add(item_id, None, None)
+    return _finished(questions[name], notes, n_rows, unused)
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+def _finished(
+    question: Question, notes: list[str], n_rows: int, unused: Counter[str]
+) -> RawAnnotations:
+    made = from_question("Label Studio JSON", question, n_rows, notes)
+    made.typed = frozenset({"item", "annotator"})
+    made.left_out.update(unused)
+    note_gold_answers(made, GROUND_TRUTH, "marked as ground truth")
+    return made
+
+
+def _item_id(entry: dict[str, Any], field: str | None, number: int) -> Any:
+    if field is None:
+        return entry.get("id", number)
+    data = entry.get("data") or {}
+    if field not in data:
+        raise InputError(
+            f"task {number:,} has no field {field!r} in its data; it has "
+            f"{listed(data) or 'none'}."
+        )
+    return data[field]
+
+
+def _annotator(annotation: dict[str, Any]) -> Any:
+    who = annotation.get("completed_by")
+    if isinstance(who, dict):
+        return who.get("email") or who.get("id")
+    return who
+
+
+def _add(
+    questions: dict[str, Question], item: Any, annotation: dict[str, Any]
+) -> list[str]:
+    """Add the answers of one person on one task; return why there is none."""
+    parts = [p for p in annotation.get("result") or [] if "from_name" in p]
+    if annotation.get("was_cancelled"):
+        return ["skipped by the annotator"]
+    for part in parts:
+        question = questions.setdefault(str(part["from_name"]), Question())
+        answer, problem = _answer(part.get("value") or {})
+        if problem:
+            question.left_out[problem] += 1
+        elif annotation.get("ground_truth"):
+            question.left_out[GROUND_TRUTH] += 1
+            question.add_gold(item, answer)
+        else:
+            question.add(item, _annotator(annotation), answer)
+    return [] if parts else ["no answer"]
+
+
+def _answer(value: dict[str, Any]) -> tuple[str | None, str]:
+    """Return the answer, or the reason why there is none."""
+    if "rating" in value:
+        return str(value["rating"]), ""
+    chosen = value.get("choices", value.get("taxonomy"))
+    if chosen is None:
+        return None, "a region or a text, not a choice"
+    if not isinstance(chosen, list):
+        chosen = [chosen]
+    if len(chosen) != 1:
+        return None, "several choices" if chosen else "no answer"
+    only = chosen[0]
+    return (" > ".join(map(str, only)) if isinstance(only, list) else str(only)), ""

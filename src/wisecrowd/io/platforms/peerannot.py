@@ -1,0 +1,47 @@
+"""peerannot's ``answers.json``: ``{item: {annotator: answer}}``."""
+
+from typing import Any
+
+from wisecrowd._checks import InputError
+from wisecrowd.io.raw import RawAnnotations
+from wisecrowd.io.questions import Question, from_question
+
+
+def recognises(content: Any) -> bool:
+    """Say whether this is a dictionary of dictionaries."""
+    return (
+        isinstance(content, dict)
+        and bool(content)
+        and all(isinstance(given, dict) for given in content.values())
+    )
+
+
+def read(content: Any) -> RawAnnotations:
+    """Find the answers; a list of answers stands for repeated answers."""
+    if not recognises(content):
+        raise InputError(
+            "this is no answers.json of peerannot: {item: {annotator: answer}} was "
+            "expected."
+        )
+    question, n_rows = Question(), 0
+    for item, given in content.items():
+        if not given:
+            n_rows += 1
+            question.add(item, None, None)
+        for annotator, said in given.items():
+            for answer in said if isinstance(said, list) else [said]:
+                n_rows += 1
+                question.add(item, annotator, checked_answer(answer, item, annotator))
+    made = from_question("peerannot JSON", question, n_rows)
+    made.typed = frozenset({"answer"})
+    return made
+
+
+def checked_answer(answer: Any, item: Any, annotator: Any) -> Any:
+    """Refuse what cannot be an answer."""
+    if isinstance(answer, dict | list):
+        raise InputError(
+            f"the answer of annotator {annotator!r} on item {item!r} is a "
+            f"{type(answer).__name__}, not a name or a number: {str(answer)[:60]}."
+        )
+    return answer

@@ -1,0 +1,365 @@
+"""Zooniverse classification exports: a row a classification, answers in JSON."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wisecrowd._checks import InputError, listed
+from wisecrowd.io.raw import RawAnnotations
+from wisecrowd.annotations.headers import GOLD_NAMES
+from wisecrowd.io.questions import (
+    Question,
+    chosen_question,
+    from_question,
+    note_gold_answers,
+)
+from wisecrowd.io.sources import NO_ROWS, Source, parsed, table_rows
+
+NEEDED = ("annotations", "subject_ids")
+USED = (
+    "classification_id", "user_name", "user_id", "user_ip",
+    "workflow_id", "workflow_name", "workflow_version",
+    "gold_standard", "expert", "annotations", "subject_data", "subject_ids",
+)  # fmt: skip
+ANONYMOUS = "not-logged-in"
+EXPERT = "gold answer of an expert"
+GOLD_FIELD = re.compile(rf'"[#!/]*({"|".join(GOLD_NAMES)})"\s*:', re.IGNORECASE)
+
+GRAVITY_SPY = {
+    "45MHZLGHTMDLTN": "45Mhz_Light_Modulation",
+    "LGHTMDLTN": "45Mhz_Light_Modulation",
+    "50HZ": "50_Hz",
+    "RCMPRSSR50HZ": "50_Hz",
+    "BLP": "Blip",
+    "CHRP": "Chirp",
+    "XTRMLLD": "Extremely_Loud",
+    "HLX": "Helix",
+    "KFSH": "Koi_Fish",
+    "LWFRQNCBRST": "Low_Frequency_Burst",
+    "LWFRQNCLN": "Low_Frequency_Lines",
+    "NGLTCH": "No_Glitch",
+    "DNTSGLTCH": "No_Glitch",
+    "NNFTHBV": "None_of_the_Above",
+    "PRDDVS": "Paired_Doves",
+    "60HZPWRLN": "Power_Line",
+    "60HZPWRMNS": "Power_Line",
+    "PWRLN60HZ": "Power_Line",
+    "RPTNGBLPS": "Repeating_Blips",
+    "SCTTRDLGHT": "Scattered_Light",
+    "SCRTCH": "Scratchy",
+    "TMT": "Tomte",
+    "VLNHRMNC500HZ": "Violin_Mode",
+    "HRMNCS": "Violin_Mode",
+    "WNDRNGLN": "Wandering_Line",
+    "WHSTL": "Whistle",
+    "CLBRTNLN300HZ": "Calibration_Line_300Hz",
+}
+"""Choice codes of Gravity Spy's survey task; some classes have had several."""
+
+
+def recognises(columns: tuple[str, ...]) -> bool:
+    """Say whether these are the columns of a classification export."""
+    return set(NEEDED) <= set(columns)
+
+
+def read(
+    source: Source,
+    *,
+    task: str | None = None,
+    workflow: str | int | None = None,
+    version: str | int | float | None = None,
+    item: str | None = None,
+) -> RawAnnotations:
+    """Read one task of one workflow.
+
+    Parameters
+    ----------
+    source : Source
+        The export.
+    task, workflow, version : optional
+        Which answers: a task's key ("T0") or its question; a workflow's id or name; a
+        version ("463.55") or all that begin with it ("463"). Default: the task with
+        the most answers, in all versions.
+    item : str, optional
+        A field of the subject's metadata to use as the item's id, in place of the
+        subject's number.
+    """
+    export = _Export(item, None if version is None else str(version))
+    columns = [name for name in USED if name in source.columns]
+    for number, row in table_rows(source, columns):
+        export.add(number, row)
+    if not export.n_rows:
+        raise InputError(NO_ROWS)
+    flow, notes = export.chosen_workflow(workflow, task)
+    return export.found(flow, task, notes)
+
+
+def answers_in(value: Any) -> tuple[list[str], str]:
+    """Return the answers in a task's value, or the reason why there is none.
+
+    Examples
+    --------
+    >>> answers_in("Yes"), answers_in([{"choice": "BLP", "answers": {}}])
+    ((['Yes'], ''), (['BLP'], ''))
+    >>> answers_in(["red", "blue"])
+    ([], 'several answers to one question')
+    """
+    if value is None or value in ("", []):
+        return [], "no answer"
+    if not isinstance(value, list):
+        return ([], "not a class") if isinstance(value, dict) else ([str(value)], "")
+    if all(isinstance(v, dict) and "choice" in v for v in value):
+        return [str(v["choice"]) for v in value], ""
+    if len(value) > 1 and not any(isinstance(v, dict | list) for v in value):
+        return [], "several answers to one question"
+    only = _option(value[0]) if len(value) == 1 else None
+    return (
+        ([only], "") if only else ([], "a drawing, a text or another form, not a class")
+    )
+
+
+def annotator_of(row: dict[str, str]) -> str:
+    """Return who classified; people who are not logged in stay apart.
+
+    Examples
+    --------
+    >>> annotator_of({"user_name": "ann", "user_id": "7"})
+    'ann'
+    >>> annotator_of({"user_name": "", "user_id": "", "user_ip": "15937b0774"})
+    'not-logged-in-15937b0774'
+    """
+    name = row.get("user_name", "")
+    if name and name != ANONYMOUS:
+        return name
+    if row.get("user_id"):
+        return row["user_id"]
+    address = row.get("user_ip", "")
+    if re.search(r"[.:]", address):  # not hashed by the platform
+        address = hashlib.sha256(address.encode()).hexdigest()[:20]
+    return f"{ANONYMOUS}-{address or row.get('classification_id', '')}"
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+class _Workflow:
+    """The questions of one workflow, as the rows go by."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name.strip()
+        self.n_rows = self.n_other_version = 0
+        self.versions: Counter[str] = Counter()
+        self.questions: dict[str, Question] = {}
+        self.n_asked: Counter[str] = Counter()
+
+    def has(self, task: str | None) -> bool:
+        titles = (q.title.strip() for q in self.questions.values())
+        return task is None or task in self.questions or task.strip() in titles
+
+    def most_answers(self) -> tuple[bool, int]:
+        ranks = ((not q.is_free_text, q.n_answers) for q in self.questions.values())
+        return max(ranks, default=(False, 0))
+
+    def version_notes(self) -> list[str]:
+        if self.n_other_version or len(self.versions) < 2:
+            return []
+        shown = ", ".join(f"{v} ({n:,} rows)" for v, n in self.versions.most_common(8))
+        more = f" and {len(self.versions) - 8} more" if len(self.versions) > 8 else ""
+        return [
+            f"{len(self.versions)} versions of the workflow are taken together: "
+            f"{shown}{more}. Choose with version=."
+        ]
+
+
+class _Export:
+    """All workflows of a file, and what is known of its subjects."""
+
+    def __init__(self, item_field: str | None, version: str | None) -> None:
+        self.item_field, self.version = item_field, version
+        self.workflows: dict[str, _Workflow] = {}
+        self.item_of: dict[str, str | None] = {}
+        self.gold_of: dict[str, str] = {}
+        self.n_rows = 0
+
+    def add(self, number: int, row: dict[str, str]) -> None:
+        self.n_rows += 1
+        flow_id = row.get("workflow_id", "")
+        if flow_id not in self.workflows:
+            self.workflows[flow_id] = _Workflow(row.get("workflow_name", ""))
+        flow = self.workflows[flow_id]
+        flow.n_rows += 1
+        version = row.get("workflow_version", "")
+        flow.versions[version] += 1
+        if self.version not in (None, version, version.split(".")[0]):
+            flow.n_other_version += 1
+            return
+        where = f"row {number:,} (classification {row.get('classification_id', '?')})"
+        given = parsed(row["annotations"] or "[]", f"{where}, column 'annotations',")
+        parts = list(_flat(given, where))
+        flow.n_asked.update({str(part["task"]) for part in parts})
+        subject = self.subject(row, where)
+        for part in parts:
+            _add_answer(flow, row, subject, part)
+
+    def subject(self, row: dict[str, str], where: str) -> str | None:
+        """Return the item of a row; look into the metadata once a subject."""
+        number = row["subject_ids"]
+        if number not in self.item_of:
+            self.item_of[number] = self.subject_item(row, where)
+        return self.item_of[number]
+
+    def subject_item(self, row: dict[str, str], where: str) -> str | None:
+        text = row.get("subject_data", "")
+        item = row["subject_ids"] or None
+        if self.item_field is None and not GOLD_FIELD.search(text):
+            return item
+        fields = _subject_fields(
+            parsed(text or "{}", f"{where}, column 'subject_data',")
+        )
+        if self.item_field is not None:
+            item = _text(fields.get(self.item_field))
+        gold = next((v for k, v in fields.items() if _is_gold_name(k)), None)
+        if item is not None and _text(gold) is not None:
+            self.gold_of[item] = str(gold)
+        return item
+
+    def chosen_workflow(
+        self, wanted: str | int | None, task: str | None
+    ) -> tuple[str, list[str]]:
+        """Return the workflow that is named, or that has the most answers to a task."""
+        flows = self.workflows
+        ranked = sorted(flows, key=lambda f: flows[f].most_answers(), reverse=True)
+        shown = [f"{f!r} ({flows[f].name}), {flows[f].n_rows:,} rows" for f in ranked]
+        if wanted is not None:
+            named = [f for f in ranked if str(wanted).strip() in (f, flows[f].name)]
+            if not named:
+                raise InputError(
+                    f"there is no workflow {wanted!r}; there are {'; '.join(shown)}."
+                )
+            return named[0], []
+        best = next((f for f in ranked if flows[f].has(task)), ranked[0])
+        if len(flows) == 1:
+            return best, []
+        chosen = shown.pop(ranked.index(best))
+        return best, [
+            f"workflow {chosen}, was chosen, as the one with the most answers to a "
+            f"task; the others: {'; '.join(shown)}. Choose with workflow=."
+        ]
+
+    def found(self, flow_id: str, task: str | None, notes: list[str]) -> RawAnnotations:
+        """Make a RawAnnotations of a task, and say what else there is."""
+        flow = self.workflows[flow_id]
+        if flow.n_rows == flow.n_other_version:
+            raise InputError(
+                f"workflow {flow_id!r} has no version {self.version!r}; it has "
+                f"{listed(flow.versions, 20)}."
+            )
+        name, more = chosen_question(flow.questions, task)
+        made = from_question(
+            "Zooniverse classification export",
+            flow.questions[name],
+            self.n_rows,
+            notes + more + flow.version_notes(),
+        )
+        n_silent = flow.n_rows - flow.n_other_version - flow.n_asked[name]
+        _count(made, "other workflow", self.n_rows - flow.n_rows)
+        _count(made, "other version of the workflow", flow.n_other_version)
+        _count(made, f"task {name} was not asked", n_silent)
+        note_gold_answers(made, EXPERT, "by experts (gold_standard)")
+        self.add_subject_gold(made)
+        return _with_gravity_spy_names(made)
+
+    def add_subject_gold(self, made: RawAnnotations) -> None:
+        """Add the gold classes in the metadata of subjects that were answered about."""
+        present = {*made.item.names, *made.gold}
+        gold = {s: c for s, c in self.gold_of.items() if s in present}
+        if gold:
+            made.gold = {**gold, **made.gold}
+            made.notes.append(f"{len(gold):,} gold classes are from subject metadata.")
+
+
+def _add_answer(
+    flow: _Workflow, row: dict[str, str], subject: str | None, part: dict[str, Any]
+) -> None:
+    name = str(part["task"])
+    if name not in flow.questions:
+        flow.questions[name] = Question(part.get("task_label") or "")
+    question = flow.questions[name]
+    answers, problem = answers_in(part.get("value"))
+    if problem or subject is None:
+        question.left_out[problem or "no id for the subject"] += 1
+    elif row.get("gold_standard", "").lower() in ("true", "t", "1"):
+        question.left_out[EXPERT] += 1
+        for answer in answers:
+            question.add_gold(subject, answer)
+    else:
+        annotator = annotator_of(row)
+        for answer in answers:
+            question.add(subject, annotator, answer)
+
+
+def _flat(given: Any, where: str) -> Iterator[dict[str, Any]]:
+    """Yield the answers of a classification; those inside a combo task one by one."""
+    if not isinstance(given, list):
+        raise InputError(
+            f"{where}: 'annotations' is not a list but {str(given)[:60]!r}."
+        )
+    for part in given:
+        if not isinstance(part, dict) or "task" not in part:
+            raise InputError(
+                f"{where}: an annotation names no task: {str(part)[:60]!r}."
+            )
+        value = part.get("value")
+        if isinstance(value, list) and value and _is_combo(value):
+            yield from _flat(value, where)
+        else:
+            yield part
+
+
+def _is_combo(value: list[Any]) -> bool:
+    return all(isinstance(v, dict) and {"task", "value"} <= v.keys() for v in value)
+
+
+def _option(value: Any) -> str | None:
+    """Return the text of a single choice: of a list, or of a dropdown menu."""
+    if isinstance(value, dict):
+        if not value.keys() <= {"value", "option", "label", "select_label"}:
+            return None
+        value = value.get("label") or value.get("value")
+    return None if isinstance(value, dict | list) else _text(value)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _subject_fields(data: Any) -> dict[str, Any]:
+    parts = data.values() if isinstance(data, dict) else []
+    return {k: v for part in parts if isinstance(part, dict) for k, v in part.items()}
+
+
+def _is_gold_name(name: str) -> bool:
+    return name.lstrip("#!/").lower() in GOLD_NAMES
+
+
+def _count(made: RawAnnotations, why: str, n: int) -> None:
+    if n > 0:
+        made.left_out[why] += n
+
+
+def _with_gravity_spy_names(made: RawAnnotations) -> RawAnnotations:
+    """Translate choice codes, if most of the choices are Gravity Spy's."""
+    codes = made.answer.names.tolist()
+    unknown = [c for c in codes if c not in GRAVITY_SPY]
+    if len(unknown) >= len(codes) - len(unknown):
+        return made
+    names = [GRAVITY_SPY.get(c, c) for c in codes]
+    kept = f" ({listed(unknown)} stay as they are)" if unknown else ""
+    made.notes.append(f"Gravity Spy's choice codes became class names{kept}.")
+    made.answer = made.answer._replace(names=np.array(names, dtype=object))
+    made.gold = {item: GRAVITY_SPY.get(c, c) for item, c in made.gold.items()}
+    return made

@@ -1,0 +1,142 @@
+"""The questions that people answered on a platform, and the choice of one."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wisecrowd._checks import InputError, counted, listed
+from wisecrowd.io.columns import Coder
+from wisecrowd.io.raw import RawAnnotations
+
+
+class Question:
+    """The answers to one question of a platform, and what could not be used.
+
+    Attributes
+    ----------
+    title : str
+        The question, as people were asked.
+    item, annotator, answer : Coder
+        One entry an answer.
+    gold : dict
+        The answers by experts, a list for each item.
+    left_out : Counter
+        How many answers could not be used, for each reason.
+    """
+
+    def __init__(self, title: str = "") -> None:
+        self.title = title
+        self.item, self.annotator, self.answer = Coder(), Coder(), Coder()
+        self.gold: dict[Any, list[Any]] = {}
+        self.left_out: Counter[str] = Counter()
+
+    def add(self, item: Any, annotator: Any, answer: Any) -> None:
+        """Add an answer."""
+        self.item.append(item)
+        self.annotator.append(annotator)
+        self.answer.append(answer)
+
+    def add_gold(self, item: Any, known: Any) -> None:
+        """Add an answer that is known to be right."""
+        self.gold.setdefault(item, []).append(known)
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers can be used."""
+        return len(self.answer) + len(self.gold)
+
+    @property
+    def is_free_text(self) -> bool:
+        """Whether almost all answers are different."""
+        n_different = len(self.answer.coded().names)
+        return n_different > max(10, len(self.answer) / 2)
+
+
+def chosen_question(
+    questions: Mapping[str, Question], wanted: str | None
+) -> tuple[str, list[str]]:
+    """Return the question that is wanted or has the most answers, and what to note."""
+    if not questions:
+        raise InputError("there is no answer in it at all.")
+    if wanted is not None:
+        return _named_question(questions, str(wanted)), []
+    ranked = sorted(
+        questions, key=lambda q: (questions[q].is_free_text, -questions[q].n_answers)
+    )
+    notes = []
+    if len(ranked) > 1:
+        others = "; ".join(_described(q, questions[q]) for q in ranked[1:9])
+        more = f"; and {len(ranked) - 9} more" if len(ranked) > 9 else ""
+        notes = [
+            f"of {len(ranked)} tasks, {_described(ranked[0], questions[ranked[0]])}, "
+            f"was chosen, as the most answered; the others: {others}{more}. "
+            f"Choose with task=."
+        ]
+    best = questions[ranked[0]]
+    if best.is_free_text:
+        notes.append(
+            f"task {ranked[0]!r} looks like free text: {best.n_answers:,} answers, "
+            f"{len(best.answer.coded().names):,} different ones."
+        )
+    return ranked[0], notes
+
+
+def from_question(
+    form: str, question: Question, n_rows: int, notes: Sequence[str] = ()
+) -> RawAnnotations:
+    """Make a RawAnnotations of the question that was chosen, with what there is to note."""
+    gold, more = _agreed(question.gold)
+    return RawAnnotations(
+        form,
+        question.item.coded(),
+        question.annotator.coded(),
+        question.answer.coded(),
+        n_rows,
+        gold=gold,
+        left_out=question.left_out,
+        notes=[*notes, *more],
+    )
+
+
+def note_gold_answers(found: RawAnnotations, why: str, which: str) -> None:
+    """Note how many answers were left out, as `why`, because they are gold."""
+    n_gold = found.left_out[why]
+    if n_gold:
+        found.notes.append(
+            f"{n_gold:,} answers {which} were taken as gold, not as answers of the "
+            f"crowd."
+        )
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+def _described(name: str, question: Question) -> str:
+    title = " ".join(question.title.split())
+    title = f" ({title[:50] + '…' if len(title) > 50 else title})" if title else ""
+    return f"{name!r}{title}, {counted(question.n_answers, 'answer')}"
+
+
+def _named_question(questions: Mapping[str, Question], wanted: str) -> str:
+    if wanted in questions:
+        return wanted
+    titled = [
+        name for name, q in questions.items() if q.title.strip() == wanted.strip()
+    ]
+    if len(titled) == 1:
+        return titled[0]
+    known = "; ".join(_described(name, q) for name, q in list(questions.items())[:20])
+    raise InputError(f"there is no task {wanted!r}; there are {known}.")
+
+
+def _agreed(gold: Mapping[Any, list[Any]]) -> tuple[dict[Any, Any], list[str]]:
+    """Return the gold classes on which there is one opinion, and a note."""
+    agreed = {item: given[0] for item, given in gold.items() if len(set(given)) == 1}
+    n_split = len(gold) - len(agreed)
+    if not n_split:
+        return agreed, []
+    split = [item for item in gold if item not in agreed]
+    return agreed, [
+        f"{n_split:,} items have more than one gold answer and are left without a gold "
+        f"class: {listed(split, 3)}."
+    ]

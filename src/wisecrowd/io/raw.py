@@ -1,0 +1,205 @@
+"""What a reader found in a file, on its way to becoming Annotations."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._types import Array, Ids
+from wisecrowd.annotations import Annotations, Repeats
+from wisecrowd.io.columns import Coded, checked_column, retyped_column
+from wisecrowd.annotations.read_report import ReadReport
+
+METADATA = b"wisecrowd"  # where our Parquet files keep the list of classes
+
+
+@dataclass
+class RawAnnotations:
+    """Three columns, the gold classes, and what to report.
+
+    Attributes
+    ----------
+    format : str
+        The form of the file, for a person.
+    item, annotator, answer : Coded
+        One entry an annotation.
+    gold : dict
+        Item to class.
+    n_rows : int
+        Rows of the file.
+    left_out, notes
+        As in :class:`ReadReport`.
+    typed : set of str
+        The columns whose values have their types from the file. The others are
+        text, in which whole numbers are recognised.
+    keep_annotators : bool
+        Whether annotators without an answer stay in.
+    options : dict
+        What the file itself says of classes and answers.
+    """
+
+    format: str
+    item: Coded
+    annotator: Coded
+    answer: Coded
+    n_rows: int
+    gold: Mapping[Any, Any] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    typed: frozenset[str] = frozenset()
+    keep_annotators: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def gold_of_rows(item: Coded, gold: Coded) -> dict[Any, Any]:
+    """Return the gold class of each item; all rows of an item must agree."""
+    known = (item.codes >= 0) & (gold.codes >= 0)
+    pairs = np.unique(np.stack([item.codes[known], gold.codes[known]]), axis=1)
+    twice = np.flatnonzero(np.diff(pairs[0]) == 0)
+    if len(twice):
+        where = twice[0]
+        both = [gold.names[code] for code in pairs[1, where : where + 2]]
+        raise InputError(
+            f"{len(twice):,} items have more than one gold class: item "
+            f"{listed([item.names[pairs[0, where]]])} has {listed(both)}. Correct them."
+        )
+    return dict(zip(item.names[pairs[0]].tolist(), gold.names[pairs[1]], strict=True))
+
+
+def annotations_from(
+    found: RawAnnotations,
+    path: Any,
+    *,
+    classes: Ids | None,
+    answers: Ids | None,
+    drop_repeats: Repeats,
+) -> Annotations:
+    """Make the Annotations and their report."""
+    classes = found.options.get("classes") if classes is None else classes
+    answers = found.options.get("answers") if answers is None else answers
+    found = _typed(found, with_text_answers=_are_text(classes) or _are_text(answers))
+    rows = _kept_rows(found)
+    columns = [
+        _categorical(c, rows) for c in (found.item, found.annotator, found.answer)
+    ]
+    made = Annotations.from_triples(
+        *columns,
+        items=_whole_vocabulary(columns[0], found.item, found.gold),
+        annotators=_whole_vocabulary(columns[1], found.annotator, {})
+        if found.keep_annotators
+        else None,
+        classes=classes,
+        answers=answers,
+        gold=found.gold or None,
+    )
+    if drop_repeats:
+        made = _without_repeats(made, drop_repeats, found.left_out)
+    found.notes += _notes_of(made)
+    return replace(made, report=_report(found, path, len(made)))
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+def _are_text(values: Ids | None) -> bool:
+    return values is not None and any(isinstance(v, str) for v in values)
+
+
+def _typed(found: RawAnnotations, *, with_text_answers: bool) -> RawAnnotations:
+    """Give text columns their types, and gold the same as its items and answers."""
+    item, items = _column_and_gold(found, "item", list(found.gold.keys()))
+    answer, classes = found.answer, list(found.gold.values())
+    if not with_text_answers or "answer" in found.typed:
+        answer, classes = _column_and_gold(found, "answer", classes)
+    annotator, _ = _column_and_gold(found, "annotator", [])
+    gold = dict(zip(items, classes, strict=True))
+    return replace(found, item=item, annotator=annotator, answer=answer, gold=gold)
+
+
+def _column_and_gold(
+    found: RawAnnotations, what: str, gold: list[Any]
+) -> tuple[Coded, list[Any]]:
+    column: Coded = getattr(found, what)
+    if what in found.typed:
+        return checked_column(column, what), gold
+    return retyped_column(column, what, gold)
+
+
+def _kept_rows(found: RawAnnotations) -> Array:
+    """Return which rows have all three; count the others."""
+    kept = np.ones(len(found.item.codes), dtype=bool)
+    for what in ("answer", "item", "annotator"):
+        absent = getattr(found, what).codes < 0
+        n_lost = int((absent & kept).sum())
+        if n_lost:
+            found.left_out[f"no {what}"] += n_lost
+        kept &= ~absent
+    if not kept.any():
+        reasons = "; ".join(f"{why}: {n:,}" for why, n in found.left_out.items())
+        raise InputError(
+            f"no annotation could be read from its {found.n_rows:,} rows"
+            f"{f' ({reasons})' if reasons else ''}."
+        )
+    return kept
+
+
+def _categorical(column: Coded, rows: Array) -> pd.Series:
+    codes = column.codes if rows.all() else column.codes[rows]
+    kind = pd.CategoricalDtype(pd.Index(column.names))
+    return pd.Series(pd.Categorical.from_codes(codes, dtype=kind))
+
+
+def _whole_vocabulary(
+    kept: pd.Series, column: Coded, gold: Mapping[Any, Any]
+) -> Array | None:
+    """Return the sorted names, if some occur in no row that was kept."""
+    used = np.bincount(kept.cat.codes, minlength=len(column.names)) > 0
+    extra = (
+        []
+        if not gold
+        else list(pd.Index(list(gold)).difference(pd.Index(column.names)))
+    )
+    if used.all() and not extra:
+        return None
+    return np.sort(np.concatenate([column.names, np.array(extra, column.names.dtype)]))
+
+
+def _without_repeats(
+    made: Annotations, keep: Literal["first", "last"], left_out: Counter[str]
+) -> Annotations:
+    single = made.without_repeats(keep)
+    n_repeats = len(made) - len(single)
+    if n_repeats:
+        left_out[f"repeats an answer (drop_repeats={keep!r})"] += n_repeats
+    return single
+
+
+def _notes_of(made: Annotations) -> list[str]:
+    n_bare = int((made.codes.n_per_item == 0).sum())
+    notes = []
+    if n_bare:
+        notes.append(f"{counted(n_bare, 'item')} without an answer: kept.")
+    folded: dict[str, list[Any]] = {}
+    for answer in made.answers.tolist():
+        folded.setdefault(" ".join(str(answer).split()).casefold(), []).append(answer)
+    notes += [
+        f"the answers {listed(same)} differ only in blanks or capitals."
+        for same in folded.values()
+        if len(same) > 1
+    ]
+    return notes
+
+
+def _report(found: RawAnnotations, path: Any, n_kept: int) -> ReadReport:
+    return ReadReport(
+        path=str(path),
+        format=found.format,
+        n_rows=found.n_rows,
+        n_kept=n_kept,
+        left_out=dict(found.left_out),
+        notes=tuple(found.notes),
+    )

@@ -1,0 +1,180 @@
+"""Annotations to files: tables and JSON that the readers give back."""
+
+import json
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from wisecrowd._checks import InputError, listed
+from wisecrowd._types import Array
+from wisecrowd.annotations import Annotations
+from wisecrowd.io.columns import retyped
+from wisecrowd.io.raw import METADATA
+from wisecrowd.io.sources import errors_that_name
+
+
+def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Path:
+    """Write annotations to a file; its ending says how.
+
+    Parameters
+    ----------
+    annotations : Annotations
+        What to write.
+    path : path
+        Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``. The first
+        four are long tables with the columns item, annotator, answer and, if a gold
+        class is known, gold. JSON is ``{item: {annotator: answer}}``, with a list for
+        repeated answers; a list of records where that form would lose something
+        (gold classes, text ids that look like numbers).
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Notes
+    -----
+    :func:`read_annotations` gives the same annotations back. Parquet keeps all types
+    and the list of classes; a CSV has no types: a column of whole numbers comes back as
+    numbers, unless one of them has a leading zero. Items without an answer are kept;
+    annotators without one are not.
+    """
+    path = Path(path).expanduser()
+    with errors_that_name(path):
+        ending = path.suffix.lower().lstrip(".")
+        if ending not in WRITERS:
+            raise InputError(
+                f"the ending {path.suffix!r} says no format; use one of "
+                f"{listed('.' + known for known in WRITERS)}."
+            )
+        if path.is_dir():
+            raise InputError("this is a directory, not a file.")
+        if not path.parent.is_dir():
+            raise InputError(
+                f"there is no directory {str(path.parent)!r}; make it first."
+            )
+        WRITERS[ending](annotations, path)
+    return path
+
+
+def _long_columns(annotations: Annotations) -> Any:
+    """Return an Arrow table; a bare item has a row of its own."""
+    bare = np.flatnonzero(annotations.codes.n_per_item == 0)
+    nobody = np.full(len(bare), -1, dtype=np.int32)
+    item = np.concatenate([annotations.item, bare]).astype(np.int32)
+    columns = {
+        "item": _dictionary(item, annotations.items),
+        "annotator": _dictionary(
+            np.concatenate([annotations.annotator, nobody]), annotations.annotators
+        ),
+        "answer": _dictionary(np.concatenate([annotations.answer, nobody]), annotations.answers),
+    }
+    if (annotations.gold_codes >= 0).any():
+        columns["gold"] = _dictionary(annotations.gold_codes[item], annotations.classes)
+    return pa.table(columns)
+
+
+def _dictionary(codes: Array, names: Array) -> Any:
+    indices = pa.array(codes, mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
+
+
+def _plain(columns: Any) -> Any:
+    """Return the same table without dictionaries."""
+    return pa.table(
+        {
+            name: column.cast(column.type.value_type)
+            for name, column in zip(columns.column_names, columns.columns, strict=True)
+        }
+    )
+
+
+def _write_text(annotations: Annotations, path: Path, delimiter: str) -> None:
+    for what in ("items", "annotators", "answers"):
+        if (getattr(annotations, what) == "").any():
+            raise InputError(
+                f"an empty text is among the {what}, and would be read as missing. "
+                f"Rename it, or write Parquet."
+            )
+    options = pacsv.WriteOptions(delimiter=delimiter)
+    with path.open("wb") as file:
+        pacsv.write_csv(_plain(_long_columns(annotations)), file, options)
+
+
+def _write_csv(annotations: Annotations, path: Path) -> None:
+    _write_text(annotations, path, ",")
+
+
+def _write_tsv(annotations: Annotations, path: Path) -> None:
+    _write_text(annotations, path, "\t")
+
+
+def _write_parquet(annotations: Annotations, path: Path) -> None:
+    split = annotations.n_classes
+    known = {
+        "classes": annotations.answers[:split].tolist(),
+        "answers": annotations.answers[split:].tolist() or None,
+    }
+    table = _long_columns(annotations).replace_schema_metadata({METADATA: json.dumps(known)})
+    with path.open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
+
+
+def _record_rows(annotations: Annotations) -> Iterator[dict[str, Any]]:
+    for batch in _plain(_long_columns(annotations)).to_batches(max_chunksize=1 << 16):
+        yield from batch.to_pylist()
+
+
+def _write_jsonl(annotations: Annotations, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for record in _record_rows(annotations):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _write_json(annotations: Annotations, path: Path) -> None:
+    with_gold = (annotations.gold_codes >= 0).any()
+    content = (
+        _nested(annotations)
+        if not with_gold and _survives_as_key(annotations.items, annotations.annotators)
+        else list(_record_rows(annotations))
+    )
+    with path.open("w", encoding="utf-8") as file:
+        json.dump(content, file, ensure_ascii=False)
+
+
+def _survives_as_key(*vocabularies: Array) -> bool:
+    """Say whether these ids, as keys of JSON, are read back as they are."""
+    return all(
+        names.dtype.kind == retyped([str(n) for n in names]).dtype.kind
+        for names in vocabularies
+    )
+
+
+def _nested(annotations: Annotations) -> dict[str, dict[str, Any]]:
+    content: dict[str, dict[str, Any]] = {str(item): {} for item in annotations.items}
+    rows = annotations.to_frame().to_numpy(dtype=object)
+    for item, annotator, answer in rows.tolist():
+        given = content[str(item)]
+        name = str(annotator)
+        if name not in given:
+            given[name] = answer
+        elif isinstance(given[name], list):
+            given[name].append(answer)
+        else:
+            given[name] = [given[name], answer]
+    return content
+
+
+WRITERS: dict[str, Callable[[Annotations, Path], None]] = {
+    "csv": _write_csv,
+    "tsv": _write_tsv,
+    "parquet": _write_parquet,
+    "jsonl": _write_jsonl,
+    "json": _write_json,
+}

@@ -1,0 +1,1 @@
+"""Sparse Gaussian processes on JAX: kernels, links, the posterior of the class."""

@@ -1,0 +1,1 @@
+"""Crowds whose truth and whose confusion matrices are known."""

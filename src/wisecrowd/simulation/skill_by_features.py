@@ -1,0 +1,72 @@
+"""Skill that depends on features: who looks at which items, and who guesses."""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import expit
+
+from wisecrowd._types import Array, Confusion
+from wisecrowd.annotations import Annotations
+from wisecrowd.simulation.sampling import MOST_CELLS, chunks
+
+ATTENTION_BIAS, ATTENTION_SLOPE = 2.0, 2.0
+"""Attention is expit(bias + slope · standardised feature): .8 on average."""
+
+MOST_ITEMS_AVERAGED = 1000
+"""Items of a class over which a skill that varies with features is averaged."""
+
+
+def attention(along: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """expit(bias + slope · x·v): how likely a person looks instead of guessing."""
+    return expit(ATTENTION_BIAS + ATTENTION_SLOPE * along)
+
+
+def with_slips(
+    annotations: Annotations,
+    confusion: Confusion,
+    truth: Int[Array, " N"],
+    X: Float[Array, "N D"],
+    rng: np.random.Generator,
+) -> tuple[Annotations, Confusion]:
+    """Replace answers by guesses where attention fails, and average the matrices."""
+    centred = X - X.mean(0)
+    direction = _directions(len(confusion), centred, rng)
+    answer = annotations.answer.copy()
+    for rows in chunks(np.arange(len(answer)), max(1, MOST_CELLS // X.shape[1])):
+        x, v = centred[annotations.item[rows]], direction[annotations.annotator[rows]]
+        slips = rows[rng.random(len(rows)) > attention(np.einsum("ld,ld->l", x, v))]
+        answer[slips] = rng.integers(confusion.shape[2], size=len(slips))
+    n_classes = confusion.shape[1]
+    mean = _mean_attention(truth, centred, direction, n_classes, rng)[..., None]
+    averaged = mean * confusion + (1 - mean) / confusion.shape[2]
+    said = annotations.codes.with_answer(answer)
+    return replace(annotations, codes=said), averaged
+
+
+def _directions(
+    n_annotators: int, X: Float[Array, "N D"], rng: np.random.Generator
+) -> Float[Array, "A D"]:
+    """Return a direction an annotator; along it the items have deviation one."""
+    direction = rng.standard_normal((n_annotators, X.shape[1]))
+    covariance = X.T @ X / len(X)
+    deviation = np.sqrt(np.einsum("ad,de,ae->a", direction, covariance, direction))
+    return direction / np.maximum(deviation, np.finfo(float).tiny)[:, None]
+
+
+def _mean_attention(
+    truth: Int[Array, " N"],
+    X: Float[Array, "N D"],
+    direction: Float[Array, "A D"],
+    n_classes: int,
+    rng: np.random.Generator,
+) -> Float[Array, "A C"]:
+    """Return each annotator's mean attention to the items of each class."""
+    mean = np.ones((len(direction), n_classes))
+    for c in np.unique(truth):
+        items = rng.permutation(np.flatnonzero(truth == c))[:MOST_ITEMS_AVERAGED]
+        total = np.zeros(len(direction))
+        for some in chunks(items, max(1, MOST_CELLS // len(direction))):
+            total += attention(direction @ X[some].T).sum(1)
+        mean[:, c] = total / len(items)
+    return mean

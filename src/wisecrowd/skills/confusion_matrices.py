@@ -1,0 +1,158 @@
+"""A Dirichlet posterior of every annotator's confusion matrix.
+
+R[a, c, :] ~ Dir(α[c, :]); q(R[a, c, :]) = Dir(α[c, :] + n[a, c, :]), with n the soft
+counts of the answers. α is given, or learned from the whole crowd.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from wisecrowd._types import Array
+from wisecrowd.answers import Answers
+from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths.dependence import learned_dependence, weight_per_item
+from wisecrowd.skills.summary import summary_of_counts
+
+
+@dataclass(frozen=True, eq=False)
+class ConfusionMatrices:
+    """Dirichlet concentrations of every annotator's rows.
+
+    Attributes
+    ----------
+    prior : array (1 or A, C, K)
+        Concentrations before any answer: shared by all annotators, or one table each.
+    counts : array (A, C, K)
+        Concentrations after the answers.
+    hyper : Hyperprior or None
+        The prior of the prior, where that is learned.
+    dependence : float
+        ρ, the correlation of two answers on one item given its class.
+    hit_variance : array (A,) or None
+        Variance of the number of right answers per annotator, as the classes are
+        uncertain; None: not computed yet.
+    """
+
+    prior: Float[np.ndarray, "P C K"]
+    counts: Float[np.ndarray, "A C K"]
+    hyper: crowd.Hyperprior | None = None
+    dependence: float = 0.0
+    hit_variance: Float[np.ndarray, " A"] | None = None
+
+    @classmethod
+    def before_answers(
+        cls, spec: crowd.PriorSpec, annotators: Array, n_classes: int, n_answers: int
+    ) -> "ConfusionMatrices":
+        """Return the prior that a setting describes, as the skill of everybody."""
+        prior, hyper = crowd.prior_and_hyper(spec, annotators, n_classes, n_answers)
+        counts = np.broadcast_to(prior, (len(annotators), n_classes, n_answers))
+        return cls(prior, counts, hyper)
+
+    # -- inside a fit -----------------------------------------------------------
+
+    def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Σ E log R[a, c, y] of every item, weighted by the dependence."""
+        said = crowd.evidence_per_item(answers, dirichlet.mean_log(self.counts))
+        return said * weight_per_item(answers, self.dependence)
+
+    def evidence_of_others(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Float[np.ndarray, "N C"]:
+        """Return the same, the item's own part removed from the counts (CVB0)."""
+        said = crowd.evidence_of_others(answers, self.counts, proba)
+        return said * weight_per_item(answers, self.dependence)
+
+    def statistics(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Float[np.ndarray, "A C K"]:
+        """n[a, c, k] = Σ over a's answers k of q(z = c)."""
+        return crowd.soft_counts(answers, proba)
+
+    def updated(
+        self, statistics: Float[np.ndarray, "A C K"]
+    ) -> "ConfusionMatrices":
+        """Return prior + soft counts, with a step of the prior where it is learned."""
+        prior = crowd.updated_prior(statistics, self.prior, self.hyper)
+        return replace(self, prior=prior, counts=prior + statistics)
+
+    def with_statistics(
+        self, statistics: Float[np.ndarray, "A C K"]
+    ) -> "ConfusionMatrices":
+        """Return prior + soft counts; the prior stays as it is."""
+        return replace(self, counts=self.prior + statistics)
+
+    def learned_from(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> "ConfusionMatrices":
+        """Return the skills for these class probabilities of the items."""
+        return self.updated(self.statistics(answers, proba))
+
+    def with_learned_dependence(
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "N C"],
+        rng: np.random.RandomState,
+    ) -> "ConfusionMatrices":
+        """Return the same skills, with ρ estimated from the answers."""
+        learned = learned_dependence(answers, self.confusion(), log_prior, rng)
+        return replace(self, dependence=learned)
+
+    def with_doubt(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> "ConfusionMatrices":
+        """Keep how uncertain it is which of each annotator's answers are right."""
+        return replace(self, hit_variance=crowd.hit_variance(answers, proba))
+
+    def divergence(self) -> float:
+        """Σ KL(Dir(counts) ‖ Dir(prior)) over annotators and classes."""
+        return float(dirichlet.kl(self.counts, self.prior).sum())
+
+    def log_hyperprior(self) -> float:
+        """Return log p(α) where the prior is learned, else 0."""
+        return crowd.log_hyperprior(self.prior, self.hyper)
+
+    # -- what is known ----------------------------------------------------------
+
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return the posterior mean."""
+        return dirichlet.mean(self.counts)
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return the central credible interval of every entry."""
+        return dirichlet.interval(self.counts, level)
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator."""
+        doubt: Any = 0.0 if self.hit_variance is None else self.hit_variance
+        return summary_of_counts(self.counts, self.prior, doubt, class_prior, level)
+
+    # -- new items --------------------------------------------------------------
+
+    def chosen(self, where: Int[np.ndarray, " B"]) -> "ConfusionMatrices":
+        """Return the skills of some annotators; one never seen has the prior's."""
+        stranger = self.prior.mean(0, keepdims=True)
+        return replace(
+            self,
+            prior=stranger,
+            counts=np.concatenate([self.counts, stranger])[where],
+            hit_variance=None,
+        )
+
+    def label_proba(
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+    ) -> Float[np.ndarray, "N C"]:
+        """p(z | answers): given the skills, the mean confusion is exact.
+
+        The shares of the classes are discounted for dependence as the answers are, so
+        that the discount changes no label; what the features say is not.
+        """
+        said = crowd.evidence_per_item(answers, np.log(self.confusion()))
+        weight = weight_per_item(answers, self.dependence)
+        joint = log_prior + weight * said if of_features else weight * (log_prior + said)
+        return crowd.posterior(joint)[0]

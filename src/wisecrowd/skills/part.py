@@ -1,0 +1,72 @@
+"""What a model of annotators can do, whichever it is."""
+
+from typing import Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from wisecrowd._types import Array
+from wisecrowd.answers import Answers
+
+AnySkills = TypeVar("AnySkills", bound="Skills")
+
+
+@runtime_checkable
+class Skills(Protocol):
+    """What a fitted model knows about its annotators."""
+
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return p(answer | class) of every annotator; rows sum to one."""
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return the central interval of every entry of the confusion matrices."""
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator.
+
+        The columns are accuracy, low, high, informativeness, spammer, adversarial.
+        """
+
+    def chosen(self: AnySkills, where: Int[np.ndarray, " B"]) -> AnySkills:
+        """Return the skills of some annotators; -1 stands for one never seen."""
+
+    def label_proba(
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+    ) -> Float[np.ndarray, "N C"]:
+        """Return p(class | answers) of new items.
+
+        `log_prior` is what is known besides the answers: the shares of the classes, or
+        what a classifier says `of_features`.
+        """
+
+
+@runtime_checkable
+class LearnableSkills(Skills, Protocol):
+    """Skills that a classifier can be learned with."""
+
+    def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Return E log p(answers on the item | class), for every item and class."""
+
+    def evidence_of_others(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Float[np.ndarray, "N C"]:
+        """Return the same, with the item's own part in the skills left out."""
+
+    def statistics(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Float[np.ndarray, "A C K"]:
+        """Return what an update needs: sums over items, which add up over shards."""
+
+    def updated(
+        self: AnySkills, statistics: Float[np.ndarray, "A C K"]
+    ) -> AnySkills:
+        """Return the best skills for these statistics."""
+
+    def divergence(self) -> float:
+        """KL(q ‖ p) of the skills, which the bound subtracts."""
+
+    def log_hyperprior(self) -> float:
+        """Return the log density of a learned prior, which the bound adds."""

@@ -1,0 +1,190 @@
+"""Skills of methods that learn nothing about annotators: their answers are counted."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from sklearn.utils import check_random_state
+
+from wisecrowd._types import Array
+from wisecrowd.answers import Answers
+from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.skills.summary import summary_of_counts
+
+SMOOTHING = 1.0  # answers that everybody is granted in every cell
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How often each annotator gave each answer to the items of each class.
+
+    The classes are the method's own labels: an accuracy is the agreement with them.
+    """
+
+    table: Float[np.ndarray, "A C K"]
+    hit_variance: Float[np.ndarray, " A"]
+
+    @classmethod
+    def of(cls, answers: Answers, proba: Float[np.ndarray, "N C"]) -> "Tally":
+        """Count the answers against the labels of a method."""
+        counts = crowd.soft_counts(answers, proba)
+        return cls(counts, crowd.hit_variance(answers, proba))
+
+    @property
+    def smoothed(self) -> Float[np.ndarray, "A C K"]:
+        """Return the table with one more answer in every cell."""
+        return self.table + SMOOTHING
+
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return the shares of the answers, smoothed."""
+        return dirichlet.mean(self.smoothed)
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return the interval of every share."""
+        return dirichlet.interval(self.smoothed, level)
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator."""
+        flat = np.full((1, *self.table.shape[1:]), SMOOTHING)
+        return summary_of_counts(
+            self.smoothed, flat, self.hit_variance, class_prior, level
+        )
+
+    def chosen(self, where: Int[np.ndarray, " B"]) -> "Tally":
+        """Return the counts of some annotators; zero for one never seen."""
+        empty = np.zeros((1, *self.table.shape[1:]))
+        doubt = np.append(self.hit_variance, 0.0)
+        return Tally(np.concatenate([self.table, empty])[where], doubt[where])
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Every annotator has one vote.
+
+    Attributes
+    ----------
+    tally : Tally
+        What the labels say about the annotators.
+    ties : {"random", "first"}
+        Which class wins a tie.
+    seed : int or None
+        Of the ties.
+    """
+
+    tally: Tally
+    ties: str = "random"
+    seed: int | None = 0
+
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return the shares of the answers given the majority's class."""
+        return self.tally.confusion()
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return the interval of every share."""
+        return self.tally.interval(level)
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator: the agreement with the majority."""
+        return self.tally.summary(class_prior, level)
+
+    def chosen(self, where: Int[np.ndarray, " B"]) -> "Votes":
+        """Return the same votes: everybody has one."""
+        return replace(self, tally=self.tally.chosen(where))
+
+    def label_proba(
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+    ) -> Float[np.ndarray, "N C"]:
+        """Return the share of the votes for each class; uniform without a vote.
+
+        Votes know no prior, so `log_prior` does not count.
+        """
+        unknown = np.full(answers.n_items, -1)
+        return vote_shares(answers, unknown, self.ties, self.seed)
+
+
+def vote_shares(
+    answers: Answers, gold: Int[np.ndarray, " N"], ties: str, seed: int | None
+) -> Float[np.ndarray, "N C"]:
+    """Return the share of the votes for each class; ties have a winner by a hair."""
+    shares = crowd.vote_proba(answers.votes().astype(float), gold)
+    if ties == "random":
+        rng = check_random_state(seed)
+        shares = shares + tie_breaks(*shares.shape, rng) * (shares > 0)
+        shares /= shares.sum(1, keepdims=True)
+    return shares
+
+
+def tie_breaks(n_items: int, n_classes: int, rng: np.random.RandomState) -> Array:
+    """Return tiny weights in a random order for each item: they decide ties only."""
+    return np.argsort(rng.random_sample((n_items, n_classes)), axis=1) * 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Trusted:
+    """Every answer is right: what a classifier without a crowd takes its labels for."""
+
+    tally: Tally
+
+    def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Return 0 for the class that was named and −∞ for the others."""
+        votes = answers.votes()
+        named = votes.sum(1, keepdims=True) > 0
+        with np.errstate(divide="ignore"):
+            return np.where(named & (votes == 0), -np.inf, 0.0)
+
+    def evidence_of_others(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Float[np.ndarray, "N C"]:
+        """Return the same: nothing is learned about the annotator."""
+        return self.evidence(answers)
+
+    def statistics(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Float[np.ndarray, "A C K"]:
+        """Return the soft counts, for the report only."""
+        return crowd.soft_counts(answers, proba)
+
+    def updated(self, statistics: Float[np.ndarray, "A C K"]) -> "Trusted":
+        """Return the same: there is nothing to learn."""
+        return self
+
+    def divergence(self) -> float:
+        """Return 0: nothing is uncertain."""
+        return 0.0
+
+    def log_hyperprior(self) -> float:
+        """Return 0: there is no prior."""
+        return 0.0
+
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return the shares of the answers given the labels."""
+        return self.tally.confusion()
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return the interval of every share."""
+        return self.tally.interval(level)
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator."""
+        return self.tally.summary(class_prior, level)
+
+    def chosen(self, where: Int[np.ndarray, " B"]) -> "Trusted":
+        """Return the same trust, for other annotators."""
+        return replace(self, tally=self.tally.chosen(where))
+
+    def label_proba(
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+    ) -> Float[np.ndarray, "N C"]:
+        """p(z | x, answers), with the answers weighed by the counts at the fit.
+
+        A new answer is not gold: it has the accuracy that the labels had.
+        """
+        said = crowd.evidence_per_item(answers, np.log(self.tally.confusion()))
+        return crowd.posterior(log_prior + said)[0]

@@ -1,0 +1,522 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+import oracles
+from wisecrowd._checks import InputError
+from wisecrowd.annotations import Annotations, ReadReport, column_names
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def random_rows(seed, n_items, n_annotators, n_answers, n_rows):
+    rng = np.random.default_rng(seed)
+    items = np.array([f"i{n}" for n in range(n_items)], dtype=object)
+    people = np.array([f"a{n}" for n in range(n_annotators)], dtype=object)
+    answers = np.array([f"k{n}" for n in range(n_answers)], dtype=object)
+    return (
+        items[rng.integers(n_items, size=n_rows)],
+        people[rng.integers(n_annotators, size=n_rows)],
+        answers[rng.integers(n_answers, size=n_rows)],
+    )
+
+
+SIZES = {
+    "seed": SEEDS,
+    "n_items": st.integers(1, 7),
+    "n_annotators": st.integers(1, 5),
+    "n_answers": st.integers(1, 4),
+    "n_rows": st.integers(1, 40),
+}
+
+
+def rows_of(labels):
+    return sorted(map(tuple, labels.to_frame().to_numpy().tolist()))
+
+
+@pytest.fixture
+def labels():
+    """Four items, three annotators, two classes and "?", one gold class."""
+    return Annotations.from_triples(
+        ["y", "x", "x", "z", "y"],
+        ["ann", "bob", "ann", "cy", "cy"],
+        ["dog", "cat", "dog", "?", "cat"],
+        items=["w", "x", "y", "z"],
+        answers=["?"],
+        gold={"y": "cat"},
+    )
+
+
+# -- round trips -------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(**SIZES)
+def test_every_row_comes_back_and_rows_are_sorted_by_item(
+    seed, n_items, n_annotators, n_answers, n_rows
+):
+    rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
+    labels = Annotations.from_triples(*rows)
+    assert rows_of(labels) == sorted(zip(*rows, strict=True))
+    assert (np.diff(labels.item) >= 0).all()
+    for names in (labels.items, labels.annotators, labels.answers):
+        assert names.tolist() == sorted(set(names))
+    assert len(labels) == n_rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(**SIZES)
+def test_frame_matrix_dict_and_triples_give_the_same(
+    seed, n_items, n_annotators, n_answers, n_rows
+):
+    rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
+    once = Annotations.from_triples(*rows, drop_repeats="first").to_frame()
+    labels = Annotations.from_triples(once["item"], once["annotator"], once["label"])
+    nested = {}
+    for item, person, answer in labels.to_frame().to_numpy():
+        nested.setdefault(item, {})[person] = answer
+    wide = labels.to_frame().pivot(index="item", columns="annotator", values="label")
+    for other in (
+        Annotations.from_frame(labels.to_frame()),
+        Annotations.from_dict(nested),
+        Annotations.from_matrix(wide),
+    ):
+        assert rows_of(other) == rows_of(labels)
+        assert_array_equal(other.items, labels.items)
+        assert_array_equal(other.annotators, labels.annotators)
+        assert_array_equal(other.answers, labels.answers)
+
+
+@settings(max_examples=40, deadline=None)
+@given(**SIZES)
+def test_a_matrix_of_codes_comes_back(seed, n_items, n_annotators, n_answers, n_rows):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-1, n_answers, size=(n_items, n_annotators))
+    matrix[0, 0] = 0
+    names = np.arange(n_answers)
+    labels = Annotations.from_matrix(matrix, classes=names)
+    assert_array_equal(labels.to_matrix(), matrix)
+    gaps = np.where(matrix < 0, np.nan, matrix)
+    assert_array_equal(Annotations.from_matrix(gaps, classes=names).to_matrix(), matrix)
+
+
+@settings(max_examples=60, deadline=None)
+@given(**SIZES)
+def test_counts_and_row_starts_are_those_of_the_loops(
+    seed, n_items, n_annotators, n_answers, n_rows
+):
+    rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
+    labels = Annotations.from_triples(*rows, items=[f"i{n}" for n in range(n_items)])
+    by_item, by_annotator = oracles.answer_counts(
+        labels.item, labels.annotator, labels.label, (n_items, n_annotators, n_answers)
+    )
+    seen = len(labels.annotators), len(labels.answers)
+    assert_array_equal(labels.counts(), by_item[:, : seen[1]])
+    want = by_annotator[: seen[0], : seen[1]]
+    assert_array_equal(labels.counts(by="annotator"), want)
+    start = labels.row_start
+    assert start.shape == (n_items + 1,)
+    for n in range(n_items):
+        assert (labels.item[start[n] : start[n + 1]] == n).all()
+    assert (start[0], start[-1]) == (0, n_rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(**SIZES)
+def test_parts_merge_into_the_whole(seed, n_items, n_annotators, n_answers, n_rows):
+    rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
+    labels = Annotations.from_triples(*rows)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(labels.items)
+    cut = rng.integers(len(order) + 1)
+    left, right = (labels.subset(items=part) for part in (order[:cut], order[cut:]))
+    assert len(left) + len(right) == n_rows
+    whole = left.merge(right)
+    assert rows_of(whole) == rows_of(labels)
+    assert_array_equal(np.sort(whole.items), labels.items)
+    assert_array_equal(whole.answers, labels.answers)
+
+
+@settings(max_examples=40, deadline=None)
+@given(**SIZES)
+def test_aligning_changes_the_order_of_items_only(
+    seed, n_items, n_annotators, n_answers, n_rows
+):
+    rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
+    labels = Annotations.from_triples(*rows, gold={rows[0][0]: rows[2][0]})
+    order = np.random.default_rng(seed).permutation([f"i{n}" for n in range(n_items)])
+    aligned = labels.align(order)
+    assert_array_equal(aligned.items, order)
+    assert rows_of(aligned) == rows_of(labels)
+    assert aligned.gold.to_dict() == labels.gold.to_dict()
+    assert (np.diff(aligned.item) >= 0).all()
+
+
+# -- storage -----------------------------------------------------------------------
+
+
+def test_a_row_takes_twelve_bytes(labels):
+    columns = (labels.item, labels.annotator, labels.label)
+    assert sum(c.nbytes for c in columns) == 12 * len(labels)
+    assert all(c.dtype == np.int32 for c in (*columns, labels.gold_codes))
+
+
+def test_parts_keep_twelve_bytes_a_row(labels):
+    for part in (
+        labels.subset(items=["z", "x"], annotators=["cy", "ann"]),
+        labels.align(["z", "y", "x"]),
+        labels.merge(labels),
+        labels.without_repeats(),
+        labels.recoded(classes=["dog", "cat"], answers=["dog", "cat", "?"]),
+    ):
+        columns = (part.item, part.annotator, part.label)
+        assert sum(c.nbytes for c in columns) == 12 * len(part)
+
+
+def test_more_annotators_than_int16_holds_stay_apart():
+    n = 70_000
+    labels = Annotations.from_triples(np.zeros(n, int), np.arange(n), np.arange(n) % 3)
+    assert_array_equal(labels.annotator, np.arange(n))
+
+
+def test_the_input_is_not_changed():
+    item, annotator, label = np.array([2, 1]), np.array([0, 0]), np.array([1, 0])
+    Annotations.from_triples(item, annotator, label, items=np.array([2, 1]))
+    assert (item.tolist(), annotator.tolist(), label.tolist()) == (
+        [2, 1],
+        [0, 0],
+        [1, 0],
+    )
+
+
+# -- kinds of values ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind", ["object", "string", "category", "string[pyarrow]", "str"]
+)
+def test_text_of_any_kind_is_text(kind):
+    column = pd.Series(["b", "a", "b"], dtype=kind)
+    labels = Annotations.from_triples(column, column, column)
+    assert labels.items.tolist() == ["a", "b"]
+    assert labels.items.dtype == object
+    assert labels.label.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "kind", ["int8", "uint16", "int64", "float64", "Int64", "object"]
+)
+def test_whole_numbers_of_any_kind_are_integers(kind):
+    column = pd.Series([7, 3, 7], dtype=kind)
+    labels = Annotations.from_triples(column, column, column)
+    assert labels.answers.tolist() == [3, 7]
+    assert labels.answers.dtype == np.int64
+
+
+def test_booleans_are_classes():
+    labels = Annotations.from_triples([0, 1], [0, 0], [True, False])
+    assert labels.classes.tolist() == [False, True]
+
+
+def test_an_unusual_index_changes_nothing():
+    frame = pd.DataFrame(
+        {"task": [5, 6], "worker": ["b", "a"], "label": [1, 0]}, index=[9, 9]
+    )
+    assert rows_of(Annotations.from_frame(frame)) == [(5, "b", 1), (6, "a", 0)]
+
+
+def test_categories_without_a_row_are_not_classes():
+    column = pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["c", "b", "a"]))
+    assert Annotations.from_triples([1, 2], [1, 1], column).classes.tolist() == [
+        "a",
+        "b",
+    ]
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        pd.DataFrame({"p": pd.array([1, None], dtype="Int64"), "q": [1, 0]}),
+        [[1, 1], [None, 0]],
+        np.array([[1, 1], [-1, 0]], dtype=object),
+        [[1.0, 1.0], [np.nan, 0.0]],
+        np.array([[1, 1], [-1, 0]], dtype=np.int8),
+    ],
+)
+def test_a_gap_in_a_matrix_may_be_written_in_many_ways(matrix):
+    assert Annotations.from_matrix(matrix).to_matrix().tolist() == [[1, 1], [-1, 0]]
+
+
+def test_a_matrix_of_text_has_gaps_too():
+    labels = Annotations.from_matrix(
+        np.array([["cat", None, "dog"], [None, np.nan, "cat"]], dtype=object),
+        annotators=["p", "q", "r"],
+    )
+    assert labels.to_matrix().tolist() == [[0, -1, 1], [-1, -1, 0]]
+    assert labels.annotators.tolist() == ["p", "q", "r"]
+
+
+# -- vocabularies ------------------------------------------------------------------
+
+
+def test_given_vocabularies_keep_their_order_and_what_is_unused():
+    labels = Annotations.from_triples(
+        [3, 1], ["b", "c"], ["x", "y"],
+        items=[9, 3, 1], annotators=["c", "d", "b"], classes=["y", "z", "x"],
+    )  # fmt: skip
+    assert labels.items.tolist() == [9, 3, 1]
+    assert labels.annotators.tolist() == ["c", "d", "b"]
+    assert labels.classes.tolist() == ["y", "z", "x"]
+    assert labels.to_matrix().tolist() == [[-1, -1, -1], [-1, -1, 2], [0, -1, -1]]
+
+
+def test_answers_that_are_no_class_come_last(labels):
+    assert labels.classes.tolist() == ["cat", "dog"]
+    assert labels.answers.tolist() == ["cat", "dog", "?"]
+    assert labels.counts().tolist() == [[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]]
+
+
+def test_a_class_known_from_gold_only_is_a_class():
+    labels = Annotations.from_triples([1, 2], [1, 1], ["a", "b"], gold={2: "c"})
+    assert labels.classes.tolist() == ["a", "b", "c"]
+    assert labels.gold_codes.tolist() == [-1, 2]
+
+
+def test_gold_may_be_a_series_with_gaps():
+    gold = pd.Series(["a", None], index=[2, 1])
+    labels = Annotations.from_triples([1, 2], [1, 1], ["a", "b"], gold=gold)
+    assert labels.gold.to_dict() == {2: "a"}
+    assert labels.gold.index.name == "item"
+
+
+def test_with_gold_replaces_all_gold(labels):
+    assert labels.with_gold({"x": "dog"}).gold.to_dict() == {"x": "dog"}
+    assert labels.with_gold({}).gold.to_dict() == {}
+    assert labels.gold.to_dict() == {"y": "cat"}
+
+
+def test_repeats_are_kept_unless_dropped():
+    rows = ([1, 1, 2, 1], ["a", "a", "a", "b"], ["x", "y", "x", "x"])
+    assert len(Annotations.from_triples(*rows)) == 4
+    first = Annotations.from_triples(*rows, drop_repeats="first")
+    last = Annotations.from_triples(*rows, drop_repeats="last")
+    assert rows_of(first) == [(1, "a", "x"), (1, "b", "x"), (2, "a", "x")]
+    assert rows_of(last) == [(1, "a", "y"), (1, "b", "x"), (2, "a", "x")]
+
+
+def test_a_list_in_a_dict_stands_for_repeats_and_empty_items_stay():
+    labels = Annotations.from_dict({10: {"a": [1, 0]}, 9: {}})
+    assert labels.items.tolist() == [9, 10]
+    assert labels.counts().tolist() == [[0, 0], [1, 1]]
+
+
+def test_a_plain_target_is_one_annotator():
+    labels = Annotations.from_target(["b", "a", "b"])
+    assert len(labels.annotators) == 1
+    assert labels.to_matrix().ravel().tolist() == [1, 0, 1]
+
+
+# -- parts -------------------------------------------------------------------------
+
+
+def test_a_subset_keeps_the_given_order_its_gold_and_the_other_vocabularies(labels):
+    part = labels.subset(items=["z", "y"])
+    assert part.items.tolist() == ["z", "y"]
+    assert rows_of(part) == [("y", "ann", "dog"), ("y", "cy", "cat"), ("z", "cy", "?")]
+    assert part.gold_codes.tolist() == [-1, 0]
+    assert part.annotators.tolist() == labels.annotators.tolist()
+    assert part.answers.tolist() == labels.answers.tolist()
+    assert part.row_start.tolist() == [0, 1, 3]
+
+
+def test_a_subset_of_annotators_keeps_all_items(labels):
+    part = labels.subset(annotators=["cy", "bob"])
+    assert part.items.tolist() == ["w", "x", "y", "z"]
+    assert part.annotators.tolist() == ["cy", "bob"]
+    assert part.to_matrix().tolist() == [[-1, -1], [-1, 0], [0, -1], [2, -1]]
+
+
+def test_a_subset_may_be_without_any_annotation(labels):
+    part = labels.subset(items=["w"])
+    assert len(part) == 0
+    assert part.counts().tolist() == [[0, 0, 0]]
+    assert part.row_start.tolist() == [0, 0]
+    assert repr(part).endswith("0 annotations; 0.0 an item)")
+    assert len(labels.subset(items=[])) == 0
+
+
+def test_row_start_of_a_part_is_its_own(labels):
+    assert labels.row_start.tolist() == [0, 0, 2, 4, 5]
+    assert labels.align(["z", "v", "y", "x"]).row_start.tolist() == [0, 1, 1, 3, 5]
+
+
+def test_aligning_drops_items_without_answer_or_gold_only(labels):
+    assert labels.align(["x", "y", "z"]).items.tolist() == ["x", "y", "z"]
+    with pytest.raises(InputError, match=r"1 of 3 annotated items .* 'z'"):
+        labels.align(["x", "y", "w"])
+    gold_only = labels.with_gold({"w": "cat"})
+    with pytest.raises(InputError, match="'w'"):
+        gold_only.align(["x", "y", "z"])
+
+
+def test_recoding_permutes_codes_and_changes_no_answer(labels):
+    recoded = labels.recoded(classes=["dog", "cat"], answers=["dog", "cat", "?"])
+    assert rows_of(recoded) == rows_of(labels)
+    assert recoded.classes.tolist() == ["dog", "cat"]
+    assert recoded.gold.to_dict() == labels.gold.to_dict()
+    same = labels.recoded(classes=labels.classes, answers=labels.answers)
+    assert same is labels
+
+
+# -- merging -----------------------------------------------------------------------
+
+
+def test_merging_unites_vocabularies_and_gold(labels):
+    other = Annotations.from_triples(["v"], ["dan"], ["emu"], gold={"v": "emu"})
+    both = labels.merge(other)
+    assert both.items.tolist() == ["v", "w", "x", "y", "z"]
+    assert both.annotators.tolist() == ["ann", "bob", "cy", "dan"]
+    assert both.answers.tolist() == ["cat", "dog", "emu", "?"]
+    assert both.n_classes == 3
+    assert both.gold.to_dict() == {"v": "emu", "y": "cat"}
+    assert rows_of(both) == sorted(rows_of(labels) + rows_of(other))
+
+
+def test_what_is_a_class_in_one_is_a_class_in_both():
+    left = Annotations.from_triples([1], [1], ["?"], answers=["?"], classes=["a"])
+    right = Annotations.from_triples([2], [1], ["?"])
+    assert left.merge(right).classes.tolist() == ["?", "a"]
+
+
+def test_merging_keeps_an_order_of_classes_that_is_not_the_alphabets():
+    left = Annotations.from_triples([1], [1], ["lo"], classes=["lo", "mid", "hi"])
+    right = Annotations.from_triples([2], [1], ["hi"], classes=["lo", "hi"])
+    assert left.merge(right).classes.tolist() == ["lo", "mid", "hi"]
+
+
+def test_merging_sets_that_disagree_is_refused(labels):
+    with pytest.raises(InputError, match="gold class of 'y'"):
+        labels.merge(labels.with_gold({"y": "dog"}))
+    numbers = Annotations.from_triples([1], ["ann"], ["cat"])
+    with pytest.raises(InputError, match=r"item ids differ in type.*numbers"):
+        labels.merge(numbers)
+
+
+# -- what it says ------------------------------------------------------------------
+
+
+def test_repr_counts_everything(labels):
+    want = (
+        "Annotations(4 items, 3 annotators, 2 classes, 1 other answer, 5 annotations, "
+        "1 gold label; 1.2 an item)"
+    )
+    assert repr(labels) == want
+
+
+def test_a_read_report_says_what_was_left_out():
+    report = ReadReport("a.csv", "long table", 1200, 1198, {"no label": 2}, ("Odd.",))
+    want = "a.csv: long table, 1,200 rows, 1,198 annotations"
+    assert str(report) == f"{want}\n  left out 2: no label\n  Odd."
+
+
+@pytest.mark.parametrize(
+    ("columns", "given", "found"),
+    [
+        (["task", "worker", "label"], {}, ["task", "worker", "label"]),
+        (["Subject", " User ", "Answer"], {}, ["Subject", " User ", "Answer"]),
+        (["answer", "label", "user_id", "item"], {}, ["item", "user_id", "label"]),
+        (["a", "b", "vote"], {"item": "b", "annotator": "a"}, ["b", "a", "vote"]),
+    ],
+)
+def test_columns_are_found_by_their_usual_names(columns, given, found):
+    assert column_names(columns, **given) == found
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Annotations.from_triples([], [], []), "no annotations"),
+        (lambda: Annotations.from_matrix(np.full((2, 3), -1)), "no annotations"),
+        (lambda: Annotations.from_dict({}), "no annotations"),
+        (lambda: Annotations.from_triples([1], [1, 2], [1]), "differ in length"),
+        (
+            lambda: Annotations.from_triples([1, 2], [1, 2], ["a", None]),
+            "have no label",
+        ),
+        (lambda: Annotations.from_triples([1, "1"], [1, 2], [1, 2]), "mixes types"),
+        (lambda: Annotations.from_triples([1, 2], [1, 2], [0.5, 1]), "continuous"),
+        (lambda: Annotations.from_matrix([1, 2]), "two axes"),
+        (
+            lambda: Annotations.from_triples([1], ["ann"], ["c"], classes=["a", "b"]),
+            r"label 'c' of annotator 'ann' on item 1 .*'a', 'b'.*classes=.*answers=",
+        ),
+        (
+            lambda: Annotations.from_triples([1], [1], ["1"], classes=[1, 2]),
+            "text on one side and numbers on the other",
+        ),
+        (
+            lambda: Annotations.from_triples([1], [1], [1], items=[2, 3]),
+            "1 item ids are not in items=: 1",
+        ),
+        (
+            lambda: Annotations.from_triples([1], [1], [1], items=[1, 2, 2]),
+            "more than once: 2",
+        ),
+        (
+            lambda: Annotations.from_triples([1], [1], ["a"], gold={2: "a"}),
+            "gold items are not among the 1 items: 2",
+        ),
+        (
+            lambda: Annotations.from_triples(
+                [1], [1], ["a"], classes=["a"], gold={1: "b"}
+            ),
+            "gold class 'b' of item 1",
+        ),
+        (
+            lambda: Annotations.from_triples(
+                [1, 2], [1, 1], ["a", "b"], gold=["a", "b"]
+            ),
+            "from item to class, not a list",
+        ),
+        (
+            lambda: Annotations.from_triples([1], [1], [0], gold={1: "0"}),
+            r"gold classes \('0'\) and the labels \(0\) differ in type",
+        ),
+        (
+            lambda: Annotations.from_triples([1], [1], ["a"], answers=[1]),
+            "differ in type",
+        ),
+        (
+            lambda: Annotations.from_frame(pd.DataFrame({"task": [1], "label": [1]})),
+            r"no column for the annotator .*'task', 'label'",
+        ),
+        (
+            lambda: Annotations.from_frame(pd.DataFrame({"task": [1]}), label="y"),
+            "no column 'y' for the label",
+        ),
+    ],
+)
+def test_input_that_cannot_be_used_is_refused_with_a_sentence(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda labels: labels.subset(items=["q"]), "1 of the chosen items .* 'q'"),
+        (lambda labels: labels.subset(items=[1]), "numbers on one side and text"),
+        (lambda labels: labels.subset(annotators=["x"]), "chosen annotators"),
+        (lambda labels: labels.subset(items=["x", "x"]), "more than once"),
+        (lambda labels: labels.align([1, 2]), "text on one side and numbers"),
+        (lambda labels: labels.merge(labels).to_matrix(), "without_repeats"),
+        (lambda labels: labels.with_gold({"x": "?"}), "gold class '\\?'"),
+        (lambda labels: labels.with_gold(np.array(["cat"])), "not a ndarray"),
+    ],
+)
+def test_questions_that_cannot_be_answered_say_why(labels, ask, message):
+    with pytest.raises(InputError, match=message):
+        ask(labels)
