@@ -1,4 +1,4 @@
-"""What a fit leaves behind: one row a step, and a progress bar while it runs."""
+"""What a fit leaves behind: a row per iteration, and a progress bar while it runs."""
 
 import sys
 import time
@@ -56,19 +56,23 @@ class Trace:
         """Seconds since the trace was made."""
         return time.perf_counter() - self._began
 
-    def record(self, done: int | None = None, /, **terms: float) -> None:
-        """Add a row: the terms of the bound and their total, ``bound``.
+    def record(self, **terms: float) -> None:
+        """Add a row: the terms of the bound and their total, ``bound``."""
+        self.add({**terms, "seconds": self.seconds})
 
-        `done` is how far the work is, of the total; None: one more than before.
-        """
-        self._rows.append({**terms, "seconds": self.seconds})
+    def add(
+        self, row: dict[str, float], *, done: int | None = None, total: int | None = None
+    ) -> None:
+        """Add a row as it is; `done` of `total` steps are shown, default: its number."""
+        self._rows.append(row)
         if self._bar is not None:
-            said, completed = f"{terms['bound']:,.1f}", done or len(self._rows)
-            self._bar.update(self._job, completed=completed, bound=said)
+            said, completed = f"{row['bound']:,.1f}", done or len(self._rows)
+            self._bar.update(self._job, completed=completed, total=total, bound=said)
 
     def frame(self) -> pd.DataFrame:
-        """Return all rows as a table."""
-        return pd.DataFrame(self._rows).rename_axis("step")
+        """Return all rows as a table; its index is the number of the step."""
+        table = pd.DataFrame(self._rows)
+        return table.set_index("step") if "step" in table else table.rename_axis("step")
 
 
 def _progress_bar() -> Any:

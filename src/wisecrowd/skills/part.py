@@ -65,6 +65,11 @@ class LearnableSkills(Skills, Protocol):
     ) -> AnySkills:
         """Return the best skills for these statistics."""
 
+    def with_doubt(
+        self: AnySkills, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> AnySkills:
+        """Keep how uncertain it is which of each annotator's answers are right."""
+
     def divergence(self) -> float:
         """KL(q ‖ p) of the skills, which the bound subtracts."""
 

@@ -153,6 +153,12 @@ class Trusted:
         """Return the same: there is nothing to learn."""
         return self
 
+    def with_doubt(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> "Trusted":
+        """Count the answers against the final labels, for the report."""
+        return Trusted(Tally.of(answers, proba))
+
     def divergence(self) -> float:
         """Return 0: nothing is uncertain."""
         return 0.0

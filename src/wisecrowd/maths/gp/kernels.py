@@ -6,7 +6,7 @@ whose columns have about unit spread, `__call__` the covariance of two sets of p
 `diagonal` the variance at each point.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
+from wisecrowd._checks import one_of
 
 Params: TypeAlias = dict[str, Any]
 
@@ -28,7 +30,7 @@ def squared_distance(
     return jnp.maximum(sums - 2 * cross, 0)
 
 
-class Kernel:
+class Kernel(ABC):
     """What every covariance function can do."""
 
     @abstractmethod
@@ -213,6 +215,16 @@ def _matern52(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
 
 
 SHAPES = {"se": _se, "matern32": _matern32, "matern52": _matern52}
+
+def as_kernel(kernel: Any) -> Kernel:
+    """Return a kernel from its name, from itself, or from a function of two points."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Given(kernel)
+    one_of(kernel, KERNELS, "kernel")
+    return KERNELS[kernel]
+
 
 KERNELS: dict[str, Kernel] = {
     "se": Stationary("se"),

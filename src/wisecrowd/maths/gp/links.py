@@ -5,13 +5,17 @@ probabilities that hold in it: for robust max the states are "f_i is the largest
 softmax they are samples of f. Every expectation over f is then a weighted sum.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy.stats import norm, qmc
+
+from wisecrowd._checks import InputError, number, one_of, whole_number
 
 N_GRID = 48  # nodes of the integral in largest_proba; see tests for its error
 REACH = 6.0  # standard deviations that the integral covers
@@ -91,11 +95,88 @@ def softmax_states(
     return States(weight, jax.nn.log_softmax(f, axis=-1))
 
 
+@cache
 def normal_nodes(n_nodes: int, n_classes: int) -> np.ndarray:
     """Return points of a standard normal, evenly spread (Sobol) and in mirror pairs."""
     half = qmc.Sobol(n_classes, scramble=True, rng=0).random(n_nodes // 2)
     points = norm.ppf(np.clip(half, 1e-6, 1 - 1e-6))
     return np.concatenate([points, -points])
+
+
+# -- the links as settings -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """p(z = c | f) = e^{f_c} / Σ_j e^{f_j}: classes may overlap.
+
+    Parameters
+    ----------
+    n_samples : int
+        States of f: evenly spread samples, in mirror pairs.
+    """
+
+    n_samples: int = 32
+    epsilon: ClassVar[None] = None  # softmax has none
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        whole_number(self.n_samples, "n_samples", least=2)
+
+    def states(
+        self, mean: Float[Array, "B C"], var: Float[Array, "B C"], epsilon: Any
+    ) -> States:
+        """Return the states of f; `epsilon` does not count."""
+        nodes = normal_nodes(self.n_samples, mean.shape[1])
+        return softmax_states(mean, var, jnp.asarray(nodes, mean.dtype))
+
+
+@dataclass(frozen=True)
+class RobustMax:
+    """1 − ε for the class with the largest f; the other classes share ε.
+
+    Parameters
+    ----------
+    epsilon : "learn" or float
+        The share of items whose class is not the one with the largest f.
+    """
+
+    epsilon: float | str = "learn"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no share."""
+        if self.epsilon != "learn":
+            wanted = "'learn' or between 0 and 1"
+            number(self.epsilon, "epsilon", wanted, lambda v: 0 < v < 1)
+
+    def states(
+        self,
+        mean: Float[Array, "B C"],
+        var: Float[Array, "B C"],
+        epsilon: Float[Array, ""],
+    ) -> States:
+        """Return the states of f for this ε."""
+        return robust_max_states(mean, var, epsilon)
+
+
+Link = Softmax | RobustMax
+LINKS = {"softmax": Softmax, "robustmax": RobustMax}
+"""The links that have a name."""
+
+
+def as_link(link: Any, epsilon: Any = None) -> Link:
+    """Return a link from its name or from itself; `epsilon` belongs to robust max."""
+    if not isinstance(link, Softmax | RobustMax):
+        one_of(link, LINKS, "link")
+        link = LINKS[link]()
+    if epsilon is None:
+        return link
+    if isinstance(link, Softmax):
+        raise InputError(
+            f"epsilon={epsilon!r} belongs to robust max, and the link is softmax. Leave "
+            f"epsilon out, or choose link='robustmax'."
+        )
+    return RobustMax(epsilon)
 
 
 # -- what the states say about the class of an item ---------------------------------

@@ -1,37 +1,27 @@
-"""SVGPCR and SVGP as scikit-learn estimators."""
+"""SVGPCR and SVGP as scikit-learn estimators: thin shells, free of JAX until a fit."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from wisecrowd._checks import InputError, listed, number, one_of, whole_number
 from wisecrowd._types import Array
-from wisecrowd.base import CrowdClassifier, answer_matrix, checked_features
 from wisecrowd.annotations import Annotations
-from wisecrowd.fit.variational import Combined, combine
+from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
+from wisecrowd.features import checked_features
 from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd, kernels, links, sparse_gp
+from wisecrowd.maths import crowd
 from wisecrowd.maths.dependence import checked_dependence
-from wisecrowd.methods.svgpcr import model
-from wisecrowd.methods.svgpcr.annotators import Annotators
-from wisecrowd.methods.svgpcr.model import Hyper, Recipe
-from wisecrowd.methods.svgpcr.start import SCALINGS, Scaling, inducing_points, scaling
-from wisecrowd.methods.svgpcr.training import (
-    CHUNK_ITEMS,
-    Schedule,
-    Trained,
-    train,
-)
+from wisecrowd.methods.svgpcr.record import SparseGP
+from wisecrowd.methods.svgpcr.start import MAX_START, SCALINGS, starting_skills
+from wisecrowd.registry import MethodInfo
+from wisecrowd.skills import Tally, Trusted
 
 MIN_STEPS = 300  # what the smallest crowd needs
-DEFAULT_PASSES = 20  # what the largest does
+DEFAULT_PASSES = 20  # the most that the largest gets
 
 
 class LatentMoments(NamedTuple):
@@ -50,101 +40,69 @@ class InducingPoints(NamedTuple):
 
 # A dataclass only for its constructor, which scikit-learn reads the settings from.
 @dataclass(eq=False, repr=False)
-class GaussianProcessClassifier(CrowdClassifier):
+class SparseGPClassifier(CrowdClassifier):
     """What SVGPCR and SVGP share: the Gaussian process and its predictions."""
 
     n_inducing: int = 100
     _: KW_ONLY
     kernel: Any = "se"
     shared_kernel: bool = True
-    link: str = "softmax"
-    epsilon: float | str = "learn"
+    link: Any = "softmax"
+    epsilon: float | str | None = None
     scaling: str = "auto"
     batch_size: int = 500
     max_epochs: int | None = None
-    tol: float | None = 1e-5
+    tol: float | None = 1e-3
     time_limit: float | None = None
     learning_rate: float = 0.03
     natural_rate: float = 0.03
     dtype: str = "float32"
     random_state: Any = 0
     progress: bool | None = None
+    checkpoint: Any = None
+    checkpoint_seconds: float = 30.0
+    resume: bool = False
 
-    def _learn(self, X: Array, annotators: Annotators, name: str) -> Trained:
-        rng = check_random_state(self.random_state)
-        scale = scaling(X, self.scaling)
-        scaled = scale.apply(X, self.dtype)
-        recipe = self._recipe(len(X), sparse_gp.JITTER)
-        with jax.enable_x64(True):
-            n_features, n_classes = X.shape[1], annotators.prior.shape[1]
-            start = model.starting_kernel(recipe, n_features, n_classes)
-            hyper = Hyper(
-                start, jnp.asarray(inducing_points(scaled, int(self.n_inducing), rng))
-            )
-        schedule = self._schedule(len(X))
-        with Trace(name, schedule.n_steps, self.progress) as trace:
-            trained = train(
-                recipe, hyper, scaled, annotators, self.epsilon, schedule, trace, rng
-            )
-        self._remember(trained, scale, trace)
-        return trained
+    @property
+    def epsilon_(self) -> float:
+        """Robust max's epsilon, given or learned."""
+        return self._gp().epsilon
 
-    def _remember(self, trained: Trained, scale: Scaling, trace: Trace) -> None:
-        self.gp_: dict[str, Any] = {
-            "shift": trained.natural.shift,
-            "precision": trained.natural.precision,
-            "inducing": trained.hyper.inducing,
-            "kernel": trained.hyper.kernel,
-            "centre": scale.centre,
-            "spread": scale.spread,
-        }
-        self.jitter_ = trained.recipe.jitter
-        self.epsilon_ = trained.epsilon
-        self.sharpness_ = trained.sharpness
-        self.dependence_ = trained.annotators.dependence
-        self.label_proba_ = trained.proba
-        self.class_prior_ = trained.proba.mean(0)
-        self.trace_ = trace.frame()
+    @property
+    def sharpness_(self) -> float:
+        """The exponent that calibrates predictions."""
+        return self._gp().sharpness
 
-    def _recipe(self, n_items: int, jitter: float) -> Recipe:
-        return Recipe(
-            kernel=as_kernel(self.kernel),
-            link=self.link,
-            factorised=getattr(self, "factorised", False),
-            shared=self.shared_kernel,
-            n_items=n_items,
-            jitter=jitter,
-        )
+    @property
+    def jitter_(self) -> float:
+        """The jitter that was needed, relative to the mean variance."""
+        return self._gp().jitter
 
-    def _schedule(self, n_items: int) -> Schedule:
+    def _gp(self) -> SparseGP:
+        check_is_fitted(self)
+        gp: SparseGP = self.learned_.classifier
+        return gp
+
+    def _n_steps(self, n_items: int) -> int:
         # Plain numbers: a grid's are NumPy's.
         batch = min(int(self.batch_size), n_items)
         passes = self.max_epochs
         if passes is None:
             passes = max(DEFAULT_PASSES, -(-MIN_STEPS * batch // n_items))
-        return Schedule(
-            n_steps=max(1, int(passes) * n_items // batch),
-            batch_size=batch,
-            natural_rate=float(self.natural_rate),
-            learning_rate=float(self.learning_rate),
-            tol=self.tol,
-            time_limit=None if self.time_limit is None else float(self.time_limit),
-        )
+        return max(1, int(passes) * n_items // batch)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _check_settings(self) -> None:
-        one_of(self.link, ("softmax", "robustmax"), "link")
         one_of(self.dtype, ("float32", "float64"), "dtype")
         one_of(self.scaling, SCALINGS, "scaling")
-        as_kernel(self.kernel)
         whole_number(self.n_inducing, "n_inducing")
         whole_number(self.batch_size, "batch_size")
         wanted = "a number, at least 0"
         number(self.learning_rate, "learning_rate", wanted, lambda v: 0 <= v < np.inf)
         wanted = "above 0 and at most 1"
         number(self.natural_rate, "natural_rate", wanted, lambda v: 0 < v <= 1)
-        if self.epsilon != "learn":
-            wanted = "'learn' or between 0 and 1"
-            number(self.epsilon, "epsilon", wanted, lambda v: 0 < v < 1)
         if self.max_epochs is not None:
             whole_number(self.max_epochs, "max_epochs")
         if self.tol is not None:
@@ -152,55 +110,38 @@ class GaussianProcessClassifier(CrowdClassifier):
         if self.time_limit is not None:
             wanted = "seconds above 0, or None"
             number(self.time_limit, "time_limit", wanted, lambda v: v > 0)
+        wanted = "seconds, at least 0"
+        number(self.checkpoint_seconds, "checkpoint_seconds", wanted, lambda v: v >= 0)
+        if self.resume and self.checkpoint is None:
+            raise InputError("resume=True needs checkpoint=, the file to go on from.")
 
     # -- predictions ------------------------------------------------------------
 
     def latent_moments(self, X: Any) -> LatentMoments:
         """Return mean and variance of the C latent functions at new items, (n, C)."""
-        check_is_fitted(self)
+        from wisecrowd.methods.svgpcr.predict import latent
+
+        gp = self._gp()
         table = checked_features(self, X, reset=False)
-        return LatentMoments(*self._by_pieces(_latent, table))
+        return LatentMoments(*latent(self, gp, table))
 
     def inducing_points(self) -> InducingPoints:
         """Return the inducing points in the units of X, each with its class."""
-        check_is_fitted(self)
-        points = self._scaling().undo(self.gp_["inducing"])
+        gp = self._gp()
+        points = gp.scaling.undo(gp.inducing)
         classes = self.classes_[self.latent_moments(points).mean.argmax(1)]
         return InducingPoints(points, classes)
 
     def _predict_proba(self, X: Array) -> Array:
-        (proba,) = self._by_pieces(_predictive, X)
+        from wisecrowd.methods.svgpcr.predict import predictive
+
         with np.errstate(divide="ignore"):
-            log_proba = self.sharpness_ * np.log(proba)
+            log_proba = self.sharpness_ * np.log(predictive(self, self._gp(), X))
         return crowd.posterior(log_proba)[0]
-
-    def _scaling(self) -> Scaling:
-        return Scaling(self.gp_["centre"], self.gp_["spread"])
-
-    def _by_pieces(self, function: Callable[..., Any], X: Array) -> list[Array]:
-        """Return what a compiled function says of all items, piece by piece."""
-        scaled = self._scaling().apply(X, self.dtype)
-        recipe = self._recipe(1, self.jitter_)
-        with jax.enable_x64(True):
-            natural = sparse_gp.Natural(
-                jnp.asarray(self.gp_["shift"]), jnp.asarray(self.gp_["precision"])
-            )
-            hyper = jax.tree.map(
-                jnp.asarray, Hyper(self.gp_["kernel"], self.gp_["inducing"])
-            )
-            epsilon = jnp.asarray(self.epsilon_, self.dtype)
-            out = [
-                function(recipe, natural, hyper, jnp.asarray(piece), epsilon)
-                for piece in _padded_pieces(scaled)
-            ]
-        parts = [
-            np.concatenate([np.asarray(o[i]) for o in out]) for i in range(len(out[0]))
-        ]
-        return [part[: len(X)].astype(np.float64) for part in parts]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SVGPCR(GaussianProcessClassifier):
+class SVGPCR(WithConfusionMatrices, SparseGPClassifier):
     """Sparse variational Gaussian processes for crowdsourcing.
 
     A classifier and the skill of every annotator, learned together from features and
@@ -279,42 +220,61 @@ class SVGPCR(GaussianProcessClassifier):
     [0, 1]
     """
 
+    posterior: Any = "conditional"
     annotator_prior: Any = "learned"
     dependence: float | str = "learn"
-    factorised: bool = False
 
-    def _fit(self, X: Array, labels: Annotations) -> None:
+    method = MethodInfo(
+        name="svgpcr",
+        needs="features",
+        learns="as BCC, while a Gaussian process learns the classes",
+        paper="Morales-Álvarez et al., *IEEE TPAMI* 44(3), 2022",
+        bibtex="""\
+@article{morales2022svgpcr,
+  author = {Morales-{\\'A}lvarez, Pablo and Ruiz, Pablo and Coughlin, Scott and Molina, Rafael and Katsaggelos, Aggelos K.},
+  title = {Scalable variational {G}aussian processes for crowdsourcing: glitch detection in {LIGO}},
+  journal = {IEEE Transactions on Pattern Analysis and Machine Intelligence},
+  volume = {44},
+  number = {3},
+  pages = {1534--1551},
+  year = {2022}
+}""",
+    )
+
+    @classmethod
+    def as_published(cls, n_inducing: int = 100, **settings: Any) -> "SVGPCR":
+        """Return the paper's model.
+
+        Robust max with epsilon 1e-3, a flat prior, independent annotators and the
+        posterior q(Z) q(F). The inference is ours: closed-form updates and natural
+        gradients.
+        """
+        paper = {
+            "link": "robustmax",
+            "epsilon": 1e-3,
+            "posterior": "factorised",
+            "annotator_prior": "flat",
+            "dependence": 0.0,
+        }
+        return cls(n_inducing, **{**paper, **settings})
+
+    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
         checked_dependence(self.dependence)
-        trained = self._learn(X, self._starting_annotators(labels), "SVGPCR")
-        self.annotator_prior_ = trained.annotators.prior
-        self.confusion_counts_ = trained.annotators.counts
-        self._remember_doubt(labels)
+        from wisecrowd.methods.svgpcr.train import trained
 
-    def _starting_annotators(self, labels: Annotations) -> Annotators:
-        """Return what the answers alone say of the annotators: BCC."""
-        n_classes, n_answers = labels.n_classes, len(labels.answers)
-        answers = answer_matrix(labels)
-        prior, hyper = crowd.prior_and_hyper(
-            self.annotator_prior, labels.annotators, n_classes, n_answers
-        )
-        votes = labels.counts()[:, :n_classes]
-        start = Combined(crowd.vote_proba(votes, labels.gold_codes), prior)
-        with Trace("annotators", total=50, show=False) as trace:
-            alone = combine(
-                answers, start, labels.gold_codes, hyper,
-                trace=trace, max_iter=50, tol=None,
-            )  # fmt: skip
-        learn = self.dependence == "learn"
-        annotators = Annotators(
-            answers, labels.gold_codes, alone.prior, alone.prior, hyper,
-            dependence=0.0 if learn else float(self.dependence),
-            learn_dependence=learn,
-        )  # fmt: skip
-        return annotators.learn(alone.proba)
+        def skills(blank: bool = False) -> Any:
+            max_iter = 1 if blank else MAX_START
+            return starting_skills(
+                annotations, self.annotator_prior, self.dependence, max_iter
+            )
+
+        gold = annotations.gold_codes
+        return trained(self, X, annotations.codes, gold, skills, self.posterior)
 
 
-class SVGP(GaussianProcessClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SVGP(SparseGPClassifier):
     """A sparse variational Gaussian process classifier for labels that are right.
 
     What :class:`SVGPCR` would be if its annotators never erred; the same code.
@@ -323,7 +283,7 @@ class SVGP(GaussianProcessClassifier):
 
     Attributes
     ----------
-    gp_, epsilon_, sharpness_, dependence_, jitter_, n_features_in_, feature_names_in_
+    epsilon_, sharpness_, jitter_, n_features_in_, feature_names_in_
         As in :class:`SVGPCR`.
 
     Examples
@@ -334,66 +294,46 @@ class SVGP(GaussianProcessClassifier):
     [False, True]
     """
 
-    def _fit(self, X: Array, labels: Annotations) -> None:
+    method = MethodInfo(
+        name="svgp",
+        needs="labels",
+        learns="nothing: its labels are right",
+        paper="Hensman et al., *AISTATS* 2015",
+        bibtex="""\
+@inproceedings{hensman2015svgp,
+  author = {Hensman, James and Matthews, Alexander G. de G. and Ghahramani, Zoubin},
+  title = {Scalable variational {G}aussian process classification},
+  booktitle = {Proceedings of the 18th International Conference on Artificial Intelligence and Statistics},
+  pages = {351--360},
+  year = {2015}
+}""",
+    )
+
+    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
-        known = _right_labels(labels)
-        right = np.ones((1, labels.n_classes, len(labels.answers)))
-        self._learn(X, Annotators(None, known, right, right, None), "SVGP")
-        self.annotator_prior_ = right
-        answers = answer_matrix(labels)
-        seen = crowd.soft_counts(answers, self.label_proba_, right.shape[2])
-        self.confusion_counts_ = right + seen
-        self._remember_doubt(labels)
+        check_one_label(annotations)
+        from wisecrowd.methods.svgpcr.train import trained
+
+        codes, gold = annotations.codes, annotations.gold_codes
+        trusted = codes.some(gold[codes.item] < 0)  # gold comes first
+
+        def skills(blank: bool = False) -> Trusted:
+            shape = codes.n_annotators, codes.n_classes, codes.n_answers
+            return Trusted(Tally(np.zeros(shape), np.zeros(codes.n_annotators)))
+
+        return trained(self, X, trusted, gold, skills, "conditional")
 
 
-def _right_labels(labels: Annotations) -> Array:
-    """Return the class of every item, -1 where there is none; gold comes first."""
-    who, n_answered = np.unique(labels.annotator), len(np.unique(labels.item))
-    if len(who) > 1 or n_answered < len(labels):
+def check_one_label(annotations: Annotations) -> None:
+    """Refuse a crowd: SVGP has one right label per item."""
+    who, n_answered = np.unique(annotations.annotator), len(np.unique(annotations.item))
+    if len(who) > 1 or n_answered < len(annotations):
         raise InputError(
-            f"SVGP learns from one right label an item, but there are {len(labels)} "
-            f"answers of {len(who)} annotators "
-            f"({listed(labels.annotators[who], 3)}) on {n_answered} items. Use "
+            f"SVGP learns from one right label per item, but there are "
+            f"{len(annotations)} answers of {len(who)} annotators "
+            f"({listed(annotations.annotators[who], 3)}) on {n_answered} items. Use "
             f"SVGPCR for a crowd."
         )
-    said = np.full(len(labels.items), -1)
-    names_a_class = labels.label < labels.n_classes  # and not "can't tell"
-    said[labels.item[names_a_class]] = labels.label[names_a_class]
-    return np.where(labels.gold_codes >= 0, labels.gold_codes, said)
-
-
-def as_kernel(kernel: Any) -> kernels.Kernel:
-    """Return a kernel from its name, from itself, or from a function of two points."""
-    if isinstance(kernel, kernels.Kernel):
-        return kernel
-    if callable(kernel):
-        return kernels.Given(kernel)
-    one_of(kernel, kernels.KERNELS, "kernel")
-    return kernels.KERNELS[kernel]
-
-
-@partial(jax.jit, static_argnames="recipe")
-def _latent(
-    recipe: Recipe, natural: sparse_gp.Natural, hyper: Hyper, X: Any, epsilon: Any
-) -> sparse_gp.Latent:
-    return model.latent(recipe, natural, hyper, X)
-
-
-@partial(jax.jit, static_argnames="recipe")
-def _predictive(
-    recipe: Recipe, natural: sparse_gp.Natural, hyper: Hyper, X: Any, epsilon: Any
-) -> tuple[Any]:
-    latent = model.latent(recipe, natural, hyper, X)
-    return (links.predictive(model.states(recipe, latent, epsilon)),)
-
-
-def _padded_pieces(X: Array) -> list[Array]:
-    """Cut X into pieces of few different lengths, so that few are compiled."""
-    pieces = [X[i : i + CHUNK_ITEMS] for i in range(0, len(X), CHUNK_ITEMS)]
-    last = pieces[-1]
-    full = CHUNK_ITEMS if len(pieces) > 1 else 1 << max(0, len(last) - 1).bit_length()
-    pieces[-1] = np.concatenate([last, np.repeat(last[:1], full - len(last), axis=0)])
-    return pieces
 
 
 __all__ = ["SVGP", "SVGPCR", "InducingPoints"]

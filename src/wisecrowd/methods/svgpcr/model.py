@@ -3,8 +3,8 @@
 p(y = k | z = c, annotator a) = R[a, c, k];  R[a, c, :] ~ Dir(α[c, :]);
 p(z | f) is robust max or softmax;  f_c ~ GP(0, kernel), inducing values u_c.
 
-What the annotators say of an item reaches the Gaussian process as one row, its
-*evidence* Σ E log R[a, c, y]; this file knows nothing else of them.
+What the annotators say about an item reaches the Gaussian process as one row, its
+*evidence* Σ E log R[a, c, y]; this file knows nothing else about them.
 """
 
 from typing import NamedTuple
@@ -13,18 +13,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from wisecrowd.maths import kernels, labels, links, sparse_gp
+from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 
 
 class Recipe(NamedTuple):
     """What is fixed while fitting; hashable, so that a step is compiled for it once."""
 
     kernel: kernels.Kernel
-    link: str
-    factorised: bool
+    link: links.Link
+    family: class_posterior.Family
     shared: bool
     n_items: int
-    jitter: float
+    jitter: float = sparse_gp.JITTER
 
 
 class Hyper(NamedTuple):
@@ -35,39 +35,34 @@ class Hyper(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some items: their features and what the annotators say of them."""
+    """Some items: their features and what the annotators say about them."""
 
     X: Float[Array, "B D"]
     evidence: Float[Array, "B C"]
 
 
-class Bound(NamedTuple):
-    """The five terms of the bound, each with its sign in `total`."""
+class Divergence(NamedTuple):
+    """What the skills of the annotators cost: two numbers that no item changes."""
 
-    labels: Float[Array, ""]  # E log p(y | z, R)
+    kl_annotators: Float[Array, ""]
+    log_hyperprior: Float[Array, ""]
+
+
+class Bound(NamedTuple):
+    """The terms of the bound, each with its sign in `total`."""
+
+    answers: Float[Array, ""]  # E log p(y | z, R)
     features: Float[Array, ""]  # E log p(z | f)
     entropy: Float[Array, ""]  # of q(z | f), or of the paper's q(z)
     kl_gp: Float[Array, ""]
     kl_annotators: Float[Array, ""]
+    log_hyperprior: Float[Array, ""]  # 0 unless the annotators' prior is learned
 
     @property
     def total(self) -> Float[Array, ""]:
         """Return the bound itself."""
-        gained = self.labels + self.features + self.entropy
+        gained = self.answers + self.features + self.entropy + self.log_hyperprior
         return gained - self.kl_gp - self.kl_annotators
-
-
-N_SAMPLES = 32  # states of f under softmax
-
-
-def states(
-    recipe: Recipe, latent: sparse_gp.Latent, epsilon: Float[Array, ""]
-) -> links.States:
-    """Return the states of f under the chosen link."""
-    if recipe.link == "robustmax":
-        return links.robust_max_states(latent.mean, latent.var, epsilon)
-    nodes = links.normal_nodes(N_SAMPLES, latent.mean.shape[1])
-    return links.softmax_states(*latent, jnp.asarray(nodes, latent.mean.dtype))
 
 
 def projections(
@@ -91,28 +86,30 @@ def latent(
     return sparse_gp.latent_moments(moments, *projections(recipe, hyper, X))
 
 
+def item_terms(
+    recipe: Recipe,
+    latent: sparse_gp.Latent,
+    evidence: Float[Array, "B C"],
+    epsilon: Float[Array, ""],
+) -> class_posterior.ItemTerms:
+    """Return what every item adds to the bound, given q(f) at the item."""
+    states = recipe.link.states(*latent, epsilon)
+    return class_posterior.item_terms(recipe.family, states, evidence)
+
+
 def bound(
     recipe: Recipe,
+    terms: class_posterior.ItemTerms,
     natural: sparse_gp.Natural,
-    hyper: Hyper,
-    batch: Batch,
-    epsilon: Float[Array, ""],
-    kl_annotators: Float[Array, ""],
+    divergence: Divergence,
 ) -> Bound:
-    """Return the bound, estimated from a batch: its mean over all batches is exact.
+    """Return the bound, estimated from the items at hand: its mean over batches is exact.
 
-    Both divergences are of what all items share: they are not scaled by N / B.
+    The divergences are of what all items share: they are not scaled by N / B.
     """
-    at = states(recipe, latent(recipe, natural, hyper, batch.X), epsilon)
-    terms = labels.label_terms(at, batch.evidence, recipe.factorised)
-    scale = recipe.n_items / batch.X.shape[0]
-    return Bound(
-        labels=scale * terms.labels.sum(),
-        features=scale * terms.features.sum(),
-        entropy=scale * terms.entropy.sum(),
-        kl_gp=sparse_gp.kl_to_prior(natural),
-        kl_annotators=jnp.asarray(kl_annotators),
-    )
+    scale = recipe.n_items / terms.answers.shape[0]
+    sums = (scale * term.sum() for term in terms)
+    return Bound(*sums, sparse_gp.kl_to_prior(natural), *divergence)
 
 
 def starting_kernel(recipe: Recipe, n_features: int, n_classes: int) -> kernels.Params:

@@ -1,34 +1,27 @@
 """Where a fit begins: the scale of the features and the inducing points."""
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
 from sklearn.cluster import KMeans
 
 from wisecrowd._checks import InputError, one_of
+from wisecrowd.annotations import Annotations
+from wisecrowd.fit.trace import Trace
+from wisecrowd.fit.variational import combined
+from wisecrowd.maths import crowd
+from wisecrowd.methods.svgpcr.record import FAR, Scaling
+from wisecrowd.skills import ConfusionMatrices
 
 N_FOR_START = 20_000  # items that k-means sees: more of them move no centre
+MAX_START = 50  # iterations of BCC before the first step
+START_TOL = 1e-4  # nats per answer: the annotators only need a good start
+FEW = 20  # items per inducing point; with more, k-means needs no distinct ones
 SCALINGS = ("auto", "each", "one", "none")
-FAR = 1e7  # in the model's units; fourth powers of more would overflow in 32 bits
 LARGEST = 1e150  # of a feature in the user's units, as it is squared
+ROWS = 10_000  # at a time, where all features are visited
 COMMENSURATE = 30.0  # spreads within this factor of the median are of one kind
-
-
-class Scaling(NamedTuple):
-    """What is taken from the features, and what they are divided by."""
-
-    centre: Float[np.ndarray, " D"]
-    spread: Float[np.ndarray, " D"]
-
-    def apply(self, X: np.ndarray, dtype: str) -> np.ndarray:
-        """Return the features in the model's units, none farther than `FAR`."""
-        scaled = (X - self.centre) / self.spread
-        return np.clip(scaled, -FAR, FAR, out=scaled).astype(dtype, copy=False)
-
-    def undo(self, X: np.ndarray) -> np.ndarray:
-        """Return the features in the user's units."""
-        return X * self.spread + self.centre
 
 
 def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
@@ -39,8 +32,7 @@ def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
     Features in different units are divided each by its own. Constant ones become zero.
     """
     one_of(kind, SCALINGS, "scaling")
-    wide = X.astype(np.float64)
-    largest = np.maximum(wide.max(0), -wide.min(0))
+    largest = np.maximum(X.max(0), -X.min(0)).astype(np.float64)
     most = FAR if kind == "none" else LARGEST
     if (largest > most).any():
         column = int(np.argmax(largest))
@@ -49,7 +41,7 @@ def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
             f"takes up to {most:g}. Give the features in a larger unit"
             f"{', or use another scaling' if kind == 'none' else ''}."
         )
-    centre, spread = wide.mean(0), wide.std(0)
+    centre, spread = mean_and_spread(X)
     if kind == "none":
         return Scaling(np.zeros_like(centre), np.ones_like(spread))
     # What rounding leaves of a constant column is no spread.
@@ -65,13 +57,51 @@ def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
     return Scaling(centre, np.where(varies, spread, 1.0))
 
 
+def mean_and_spread(
+    X: Float[np.ndarray, "N D"],
+) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
+    """Return mean and standard deviation of every column, in 64 bits.
+
+    Some thousand rows at a time: the features are never copied whole.
+    """
+    blocks = [X[i : i + ROWS] for i in range(0, len(X), ROWS)]
+    mean = sum(block.sum(0, dtype=np.float64) for block in blocks) / len(X)
+    squares = sum(((block - mean) ** 2).sum(0) for block in blocks)
+    return mean, np.sqrt(squares / len(X))
+
+
 def inducing_points(
-    X: Float[np.ndarray, "N D"], n_inducing: int, rng: np.random.RandomState
+    X: Float[np.ndarray, "n D"], n_inducing: int, rng: np.random.RandomState
 ) -> Float[np.ndarray, "M D"]:
     """Return the centres of k-means; all distinct items, where there are fewer."""
-    some = X[rng.permutation(len(X))[:N_FOR_START]]
-    distinct = np.unique(some, axis=0)
+    distinct = np.unique(X, axis=0) if len(X) <= FEW * n_inducing else X
     if len(distinct) <= n_inducing:
         return distinct.astype(np.float64)
-    centres = KMeans(n_inducing, n_init=1, max_iter=30, random_state=rng).fit(some)
+    centres = KMeans(n_inducing, n_init=1, max_iter=30, random_state=rng).fit(X)
     return centres.cluster_centers_.astype(np.float64)
+
+
+def starting_skills(
+    annotations: Annotations,
+    prior: crowd.PriorSpec,
+    dependence: float | str,
+    max_iter: int,
+) -> ConfusionMatrices:
+    """Return what the answers alone say about the annotators: BCC."""
+    answers, gold = annotations.codes, annotations.gold_codes
+    before = ConfusionMatrices.before_answers(
+        prior, annotations.annotators, *answers.shape[2:]
+    )
+    with Trace("annotators", total=max_iter, show=False) as trace:
+        alone = combined(
+            answers,
+            before,
+            gold,
+            trace=trace,
+            max_iter=max_iter,
+            tol=START_TOL * len(answers),
+            warn=False,
+        )
+    skills = alone.skills.learned_from(answers, alone.proba)
+    known = 0.0 if dependence == "learn" else float(dependence)
+    return replace(skills, dependence=known)

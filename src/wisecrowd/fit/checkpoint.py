@@ -1,0 +1,164 @@
+"""A run on disk, so that a fit that was killed goes on where it stood.
+
+One file holds the run, written under another name and put in place by one rename: at
+any moment it is the last whole checkpoint or none. A fingerprint of the data and of the
+settings says whose run it is.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+from safetensors import safe_open
+from safetensors.numpy import save as packed
+
+from wisecrowd._checks import InputError
+from wisecrowd._types import Array
+from wisecrowd.answers import Answers
+from wisecrowd.fit.stochastic import Run
+
+FORMAT = "wisecrowd-checkpoint-1"
+IRRELEVANT = (
+    "checkpoint", "checkpoint_seconds", "progress", "resume", "time_limit",
+)  # fmt: skip
+"""Settings that may change between two sessions of one fit."""
+
+
+class Checkpoint:
+    """Where a run is kept, and how often.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file; None keeps nothing.
+    seconds : float
+        The least time between two checkpoints.
+    resume : bool
+        Whether to go on from the file, if it is there.
+    fingerprint : str
+        Of the data and the settings.
+    """
+
+    def __init__(
+        self, path: Path | None, seconds: float, resume: bool, fingerprint: str
+    ) -> None:
+        self.path, self.seconds, self.resume = path, seconds, resume
+        self.fingerprint = fingerprint
+        self._last = time.monotonic()
+
+    @classmethod
+    def of(cls, settings: Any, X: Array, answers: Answers, gold: Array) -> "Checkpoint":
+        """Return the checkpoint that an estimator's settings ask for."""
+        if settings.checkpoint is None:
+            return cls(None, 0.0, resume=False, fingerprint="")
+        path = Path(settings.checkpoint).expanduser()
+        if not path.absolute().parent.is_dir():
+            raise InputError(
+                f"checkpoint={str(path)!r}: there is no folder "
+                f"{str(path.absolute().parent)!r}. Make it first."
+            )
+        if path.is_dir():
+            raise InputError(f"checkpoint={str(path)!r} is a folder; name a file.")
+        found = fingerprint(settings, X, answers, gold)
+        return cls(path, float(settings.checkpoint_seconds), settings.resume, found)
+
+    def write(self, run: Run) -> None:
+        """Keep a run, if the last one was kept long enough ago."""
+        if self.path is None or time.monotonic() - self._last < self.seconds:
+            return
+        tensors, about = flattened(run)
+        about |= {"format": FORMAT, "fingerprint": self.fingerprint}
+        write_whole(self.path, packed(tensors, metadata={"about": json.dumps(about)}))
+        self._last = time.monotonic()
+
+    def resumed(self, like: Callable[[], Any]) -> Run | None:
+        """Return the run to go on from, or None to begin anew.
+
+        `like` returns a state of the same structure; its values do not count.
+        """
+        if self.path is None or not self.resume or not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, framework="numpy") as file:
+                about = json.loads((file.metadata() or {}).get("about", "{}"))
+                tensors = {name: file.get_tensor(name) for name in file.keys()}
+        except (safetensors.SafetensorError, OSError, ValueError) as error:
+            raise InputError(
+                f"{self.path} is not a whole checkpoint ({error}). Delete it, or fit "
+                f"without resume."
+            ) from None
+        if about.get("format") != FORMAT:
+            raise InputError(f"{self.path} is not a checkpoint of this wisecrowd.")
+        if about["fingerprint"] != self.fingerprint:
+            raise InputError(
+                f"{self.path} belongs to another fit: its data or its settings differ. "
+                f"Go on with the same ones, or fit without resume."
+            )
+        return restored(tensors, about, like())
+
+    def remove(self) -> None:
+        """Delete the file: the fit is complete."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def fingerprint(settings: Any, X: Array, answers: Answers, gold: Array) -> str:
+    """Return a hash of what a fit depends on: settings, features, answers, gold."""
+    known = settings.get_params(deep=False)
+    relevant = {k: repr(v) for k, v in sorted(known.items()) if k not in IRRELEVANT}
+    found = hashlib.sha256(json.dumps([type(settings).__name__, relevant]).encode())
+    for array in (X, answers.item, answers.annotator, answers.answer, gold):
+        found.update(f"{array.dtype.str}{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
+def flattened(run: Run) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the arrays of a run, and the rest of it for JSON."""
+    import jax
+
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(run.state)]
+    tensors = {f"state.{i}": np.ascontiguousarray(a) for i, a in enumerate(leaves)}
+    for i, (per_item, _) in enumerate(run.history):
+        tensors[f"history.{i}"] = np.ascontiguousarray(per_item)
+    rest = run._asdict()
+    rest["history"] = [constant for _, constant in run.history]
+    del rest["state"]
+    return tensors, {"run": rest, "shapes": [leaf.shape for leaf in leaves]}
+
+
+def restored(tensors: dict[str, Array], about: dict[str, Any], like: Any) -> Run:
+    """Return the run of which `flattened` made these."""
+    import jax
+
+    kept = about["run"]
+    structure = jax.tree.structure(like)
+    leaves = [
+        tensors[f"state.{i}"].reshape(shape) for i, shape in enumerate(about["shapes"])
+    ]
+    kept["history"] = tuple(
+        (tensors[f"history.{i}"], constant) for i, constant in enumerate(kept["history"])
+    )
+    kept["rows"] = tuple(kept["rows"])
+    return Run(state=jax.tree.unflatten(structure, leaves), **kept)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put a file in place by one rename, so that nobody ever sees half of it."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,121 @@
+"""The end of a fit: every label is taken from what the others say.
+
+Mean field confirms itself: an item's answers raise the skill of those who gave them and
+move f towards them, and both then confirm the item's label. So at the end, with f
+fixed, what f says about an item is taken without the item's answers, and what an
+annotator says about it without the item's part in the annotator's skill.
+"""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import minimize_scalar
+
+from wisecrowd.answers import Answers
+from wisecrowd.maths import crowd
+from wisecrowd.maths.gp import links
+from wisecrowd.methods.svgpcr import steps
+from wisecrowd.methods.svgpcr.model import Batch
+from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
+from wisecrowd.skills import Trusted
+
+LOG_SHARPNESS = (-1.4, 1.4)
+ROUNDS = 3  # of estimating sharpness and dependence, then labels and annotators
+MAX_UPDATES = 20
+SETTLED = 1e-4
+N_CALIBRATION = 20_000  # items that the sharpness is fitted to
+
+
+class Ended(NamedTuple):
+    """Labels, skills, and the exponent of predictions."""
+
+    proba: Float[np.ndarray, "N C"]
+    skills: Any
+    sharpness: float
+
+
+def ended(task: SVGPCRTask, state: State, learn_dependence: bool) -> Ended:
+    """Alternate sharpness, dependence, labels and skills for a few rounds, f fixed."""
+    answers, gold = task.data.answers, task.data.gold
+    rng = np.random.RandomState(task.seed)
+    alone = left_out(task, state)
+    proba, skills = state.proba.astype(np.float64), state.skills
+    for _ in range(ROUNDS):
+        said = crowd.clamped(skills.evidence_of_others(answers, proba), gold)
+        sharpness = best_sharpness(alone, said, rng)
+        log_prior = sharpness * alone
+        if learn_dependence:
+            skills = skills.with_learned_dependence(answers, log_prior, rng)
+        proba, skills = settled(answers, gold, log_prior, proba, skills)
+    return Ended(proba, skills, sharpness_to_keep(task, skills, sharpness))
+
+
+def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:
+    """Log predictive probability of every item, without its own answers."""
+    recipe = task.recipe_of(state)
+    epsilon, absorbed = task.number(state.epsilon), task.number(state.absorbed)
+    out = np.empty(state.proba.shape)
+    for where, X in task.data.features.pieces():
+        some = state.evidence[where]
+        filled = np.zeros((len(X), some.shape[1]), some.dtype)
+        filled[: len(some)] = some
+        batch = Batch(jnp.asarray(X), jnp.asarray(filled))
+        found = steps.leave_one_out(recipe, state.gp, batch, epsilon, absorbed)
+        out[where] = np.asarray(found)[: len(some)]
+    return out
+
+
+def settled(
+    answers: Answers,
+    gold: Int[np.ndarray, " N"],
+    log_prior: Float[np.ndarray, "N C"],
+    proba: Float[np.ndarray, "N C"],
+    skills: Any,
+) -> tuple[Float[np.ndarray, "N C"], Any]:
+    """Alternate q(z) and q(R) until no probability moves any more."""
+    for _ in range(MAX_UPDATES):
+        said = crowd.clamped(skills.evidence_of_others(answers, proba), gold)
+        updated, _ = crowd.posterior(log_prior + said)
+        moved = np.abs(updated - proba).max()
+        proba = updated
+        skills = skills.updated(skills.statistics(answers, proba))
+        if moved < SETTLED:
+            break
+    return proba, skills
+
+
+def sharpness_to_keep(task: SVGPCRTask, skills: Any, fitted: float) -> float:
+    """Return the exponent of predictions; robust max has epsilon instead.
+
+    The fitted exponent suits what the crowd agrees on, which is not always true. So
+    with crowd labels the exponent is the square root of the fitted one, with trusted
+    labels the fitted one.
+    """
+    if isinstance(task.recipe.link, links.RobustMax):
+        return 1.0
+    return fitted if isinstance(skills, Trusted) else fitted**0.5
+
+
+def best_sharpness(
+    log_proba: Float[np.ndarray, "N C"],
+    evidence: Float[np.ndarray, "N C"],
+    rng: np.random.RandomState,
+) -> float:
+    """Return the exponent t of p(z | x) under which the answers are the most likely.
+
+    Σₙ log Σ_c softmax_c(t log p) e^{evidence}, over leave-one-out predictions: a t
+    above one says that the Gaussian process was more modest than it had to be.
+    """
+    some = rng.permutation(len(log_proba))[:N_CALIBRATION]
+    log_proba, evidence = log_proba[some], evidence[some]
+
+    def unlikely(log_power: float) -> float:
+        at = np.exp(log_power) * log_proba
+        return float(
+            np.mean(crowd.posterior(at)[1] - crowd.posterior(at + evidence)[1])
+        )
+
+    best = minimize_scalar(unlikely, bounds=LOG_SHARPNESS, method="bounded")
+    return float(np.exp(best.x))

@@ -1,0 +1,195 @@
+"""SVGPCR as a task of the stochastic driver: its state, and what a chunk of steps does."""
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from wisecrowd.answers import Answers
+from wisecrowd.features import FeatureSource
+from wisecrowd.fit.stochastic import Pace, Place, Watched, watched_items
+from wisecrowd.maths import crowd
+from wisecrowd.maths.gp import links, sparse_gp
+from wisecrowd.methods.svgpcr import steps
+from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
+from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
+from wisecrowd.skills.part import LearnableSkills
+
+for _part in (ConfusionMatrices, Tally, Trusted):  # parts of a state are pytrees
+    jax.tree_util.register_dataclass(
+        _part, data_fields=[field.name for field in fields(_part)], meta_fields=[]
+    )
+
+START_EPSILON, EPSILON_FLOOR = 0.1, 1e-3
+EPSILON_STEPS = 120  # in which a given epsilon is approached
+WARM_UP = 60  # steps for which the annotators stay as their own answers suggest
+WARM_UP_SHARE = 0.2  # of all steps, at the most
+LEAST_RATE = 0.1  # of the natural gradient, at the end of the cool-down
+
+
+class State(NamedTuple):
+    """All that moves, a pytree of arrays: what a checkpoint holds.
+
+    `proba`, `agreement` and `evidence` have a row per item. They follow from the rest,
+    as it was when the item was last visited.
+    """
+
+    gp: steps.State
+    skills: Any  # the annotators' part
+    proba: Float[np.ndarray, "N C"]
+    agreement: Float[np.ndarray, " N"]
+    evidence: Float[np.ndarray, "N C"]
+    epsilon: float
+    absorbed: float  # how much of an item's effect q(U) has taken up
+    jitter: float
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is learned from: large, and never saved."""
+
+    features: FeatureSource
+    answers: Answers
+    gold: Int[np.ndarray, " N"]
+
+
+@dataclass(frozen=True)
+class SVGPCRTask:
+    """How SVGPCR learns: see :class:`~wisecrowd.fit.stochastic.Task`."""
+
+    recipe: Recipe
+    data: Data
+    natural_rate: float
+    learning_rate: float
+    dtype: str
+    seed: int
+
+    # -- the state --------------------------------------------------------------
+
+    def start(self, skills: LearnableSkills, hyper: Hyper) -> State:
+        """Return the state before the first step."""
+        n_items, n_classes = self.data.answers.n_items, self.data.answers.n_classes
+        natural = sparse_gp.prior_natural(n_classes, len(hyper.inducing))
+        return State(
+            gp=steps.start(natural, jax.tree.map(jnp.asarray, hyper)),
+            skills=skills,
+            proba=np.full((n_items, n_classes), 1 / n_classes, self.dtype),
+            agreement=np.ones(n_items, self.dtype),
+            evidence=self.evidence(skills),
+            epsilon=START_EPSILON,
+            absorbed=0.0,
+            jitter=self.recipe.jitter,
+        )
+
+    def evidence(self, skills: LearnableSkills) -> Float[np.ndarray, "N C"]:
+        """Return what the answers say about every item; gold rules out all else."""
+        said = crowd.clamped(skills.evidence(self.data.answers), self.data.gold)
+        return said.astype(self.dtype)
+
+    def recipe_of(self, state: State) -> Recipe:
+        """Return the recipe with the jitter that was needed."""
+        return self.recipe._replace(jitter=float(state.jitter))
+
+    def number(self, value: float) -> jax.Array:
+        """Return a number in the precision of a batch."""
+        return jnp.asarray(value, self.dtype)
+
+    # -- what the driver calls ----------------------------------------------------
+
+    def steps(self, state: State, rows: Int[np.ndarray, "T B"], pace: Pace) -> State:
+        """Take a chunk of steps, and keep q(z) of their items."""
+        cooling = LEAST_RATE + (1 - LEAST_RATE) * pace.cooling
+        natural = self.natural_rate * pace.rate * pace.ramp * cooling
+        adam = self.learning_rate * pace.rate * pace.cooling
+        gp, seen = steps.steps(
+            self.recipe_of(state),
+            state.gp,
+            jnp.asarray(self.data.features.batches(rows)),
+            jnp.asarray(np.take(state.evidence, rows, axis=0)),
+            self.number(state.epsilon),
+            steps.Rates(jnp.asarray(natural), jnp.asarray(adam)),
+        )
+        proba, agreement = state.proba.copy(), state.agreement.copy()
+        proba[rows] = np.asarray(seen.proba)
+        agreement[rows] = np.asarray(seen.agreement)
+        left = (1 - state.absorbed) * float(np.prod(1 - natural))
+        return state._replace(
+            gp=gp, proba=proba, agreement=agreement, absorbed=1 - left
+        )
+
+    def between(self, state: State, place: Place) -> State:
+        """Update epsilon and the annotators, once every item has been seen."""
+        state = state._replace(epsilon=self.epsilon(state, place))
+        if not place.every_item_seen or place.step < warm_up(place):
+            return state
+        total = state.proba.sum(1, keepdims=True, dtype=np.float64)
+        found = state.skills.statistics(self.data.answers, state.proba / total)
+        skills = state.skills.updated(found)
+        return state._replace(
+            skills=skills, evidence=self.evidence(skills)
+        )
+
+    def epsilon(self, state: State, place: Place) -> float:
+        """Return robust max's epsilon: its best value, or a step to the given one.
+
+        A given epsilon is approached from a large one: from the first step on, a small
+        one holds items for good where the first steps happened to put them.
+        """
+        if self.recipe.link.epsilon == "learn":
+            return best_epsilon(state.agreement) if place.every_item_seen else state.epsilon
+        if self.recipe.link.epsilon is None:
+            return state.epsilon
+        way = min(1.0, place.step / epsilon_steps(place))
+        return float(START_EPSILON ** (1 - way) * self.recipe.link.epsilon**way)
+
+    def watched(self, state: State) -> Watched:
+        """Return the bound on a fixed sample of the items."""
+        at = watched_items(self.data.answers.n_items, self.seed)
+        divergence = Divergence(
+            jnp.asarray(state.skills.divergence()),
+            jnp.asarray(state.skills.log_hyperprior()),
+        )
+        X = self.data.features.batches(at[None])[0]
+        bound, per_item = steps.watched(
+            self.recipe_of(state),
+            state.gp,
+            Batch(jnp.asarray(X), jnp.asarray(state.evidence[at])),
+            self.number(state.epsilon),
+            divergence,
+        )
+        terms = {name: float(value) for name, value in bound._asdict().items()}
+        shared = terms["log_hyperprior"] - terms["kl_gp"] - terms["kl_annotators"]
+        terms["bound"] = float(bound.total)
+        if isinstance(self.recipe.link, links.RobustMax):
+            terms["epsilon"] = state.epsilon
+        return Watched(terms, np.asarray(per_item, np.float64), shared)
+
+    def may_converge(self, place: Place) -> bool:
+        """Return whether annotators and epsilon have had time to move."""
+        ready = place.step >= 2 * warm_up(place)
+        given = self.recipe.link.epsilon not in (None, "learn")
+        return ready and place.every_item_seen and not (
+            given and place.step < epsilon_steps(place)
+        )
+
+    def recovered(self, state: State) -> State:
+        """Return the state before the failure, with ten times the jitter."""
+        return state._replace(jitter=state.jitter * 10)
+
+
+def warm_up(place: Place) -> float:
+    """Return the number of steps after which the annotators are updated."""
+    return min(WARM_UP, WARM_UP_SHARE * place.n_steps)
+
+
+def epsilon_steps(place: Place) -> float:
+    """Return the number of steps after which a given epsilon is reached."""
+    return min(EPSILON_STEPS, 2 * WARM_UP_SHARE * place.n_steps)
+
+
+def best_epsilon(agreement: Float[np.ndarray, " N"]) -> float:
+    """Return the mean of q(z is not where f is the largest): the best epsilon."""
+    return float(np.clip((1 - agreement).mean(), EPSILON_FLOOR, 0.5))

@@ -1,0 +1,146 @@
+"""A whole fit: start, steps, ending."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from wisecrowd._checks import InputError
+from wisecrowd._types import Array
+from wisecrowd.answers import Answers
+from wisecrowd.base import Learned
+from wisecrowd.features import InMemory
+from wisecrowd.fit.checkpoint import Checkpoint
+from wisecrowd.fit.stochastic import Run, Schedule, completed
+from wisecrowd.fit.trace import Trace
+from wisecrowd.maths.gp import class_posterior, kernels, links
+from wisecrowd.methods.svgpcr import model
+from wisecrowd.methods.svgpcr.ending import Ended, ended
+from wisecrowd.methods.svgpcr.model import Hyper, Recipe
+from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
+from wisecrowd.methods.svgpcr.start import N_FOR_START, inducing_points, scaling
+from wisecrowd.methods.svgpcr.task import Data, State, SVGPCRTask
+
+
+def trained(
+    settings: Any,
+    X: Array,
+    answers: Answers,
+    gold: Array,
+    starting_skills: Callable[..., Any],
+    posterior: Any,
+) -> tuple[Learned, Trace]:
+    """Learn it all, in 64 bits where it matters, without the user's settings changing.
+
+    Parameters
+    ----------
+    settings : SparseGPClassifier
+        The settings of the Gaussian process and of the steps.
+    X : array (N, D)
+        Features.
+    answers : Answers
+        What was said about the items.
+    gold : array (N,)
+        Codes of the classes known for certain, -1 elsewhere.
+    starting_skills : function
+        Returns the annotators' part to begin with; with ``blank=True`` one of the same
+        structure, at no cost.
+    posterior : str or family
+        Of the class of an item.
+    """
+    recipe = Recipe(
+        kernel=kernels.as_kernel(settings.kernel),
+        link=links.as_link(settings.link, settings.epsilon),
+        family=class_posterior.as_family(posterior),
+        shared=settings.shared_kernel,
+        n_items=len(X),
+    )
+    scale = scaling(X, settings.scaling)
+    features = InMemory(scale.apply(X, settings.dtype))
+    seed = settings._seed()
+    schedule = Schedule.of(
+        len(X),
+        int(settings.batch_size),
+        settings._n_steps(len(X)),
+        tol=settings.tol,
+        time_limit=settings.time_limit,
+    )
+    keep = Checkpoint.of(settings, X, answers, gold)
+    # The small matrices gain nothing from BLAS threads, and waiting ones starve JAX's.
+    with jax.enable_x64(True), threadpool_limits(1, user_api="blas"):
+        task = SVGPCRTask(
+            recipe,
+            Data(features, answers, gold),
+            float(settings.natural_rate),
+            float(settings.learning_rate),
+            settings.dtype,
+            seed,
+        )
+        name = type(settings).__name__
+        with Trace(name, schedule.n_steps, settings.progress) as trace:
+            def state(n_inducing: int, **how: Any) -> State:
+                return task.start(starting_skills(**how), starting_hyper(task, n_inducing))
+
+            run = keep.resumed(lambda: state(1, blank=True))
+            if run is None:
+                run = Run(state(int(settings.n_inducing)), seed, schedule.n_steps)
+            run = _completed(task, schedule, run, trace, keep)
+            learn_dependence = getattr(settings, "dependence", None) == "learn"
+            end = ended(task, run.state, learn_dependence)
+    keep.remove()
+    return learned(run.state, end, scale, answers), trace
+
+
+def starting_hyper(task: SVGPCRTask, n_inducing: int) -> Hyper:
+    """Return the kernel's parameters and the inducing points to begin with."""
+    features, answers = task.data.features, task.data.answers
+    kernel = model.starting_kernel(
+        task.recipe, features.n_features, answers.n_classes
+    )
+    rng = np.random.RandomState(task.seed)
+    some = rng.permutation(features.n_items)[:N_FOR_START]
+    points = inducing_points(features.batches(some[None])[0], n_inducing, rng)
+    return Hyper(kernel, jnp.asarray(points))
+
+
+def _completed(
+    task: SVGPCRTask, schedule: Schedule, run: Run, trace: Trace, keep: Checkpoint
+) -> Run:
+    try:
+        return completed(
+            task, task.recipe.n_items, schedule, run, trace=trace, keep=keep.write
+        )
+    except FloatingPointError:
+        n_some = min(N_FOR_START, task.recipe.n_items)
+        some = task.data.features.batches(np.arange(n_some)[None])[0]
+        raise InputError(what_is_wrong(some)) from None
+
+
+def learned(state: State, end: Ended, scale: Scaling, answers: Answers) -> Learned:
+    """Return the record of a fit, in NumPy."""
+    natural, hyper = jax.tree.map(np.asarray, (state.gp.natural, state.gp.hyper))
+    gp = SparseGP(
+        shift=natural.shift,
+        precision=natural.precision,
+        kernel=hyper.kernel,
+        inducing=hyper.inducing,
+        scaling=scale,
+        jitter=float(state.jitter),
+        epsilon=float(state.epsilon),
+        sharpness=end.sharpness,
+    )
+    skills = end.skills.with_doubt(answers, end.proba)
+    return Learned(end.proba, end.proba.mean(0), skills, gp)
+
+
+def what_is_wrong(X: Array) -> str:
+    """Return what to say about features whose covariance cannot be factorised."""
+    return (
+        f"the covariance of the inducing points could not be factorised, even with "
+        f"more jitter. Of {len(X)} items {len(np.unique(X, axis=0))} are "
+        f"distinct, and the scaled features reach {np.abs(X).max():.3g}. Remove "
+        f"repeated items and outliers, or use fewer inducing points."
+    )
