@@ -27,7 +27,7 @@ def crowds() -> Iterator[tuple[str, Any, np.ndarray]]:
     """Yield a name, the answers, and the true class of every item (-1: unknown)."""
     for name in LABEL_ONLY:
         data = load_label_only(name)
-        yield name, data.labels, codes(data.labels, data.gold)
+        yield name, data.answers, codes(data.answers, data.gold)
     labelme = load_labelme()
     yield "labelme", labelme.labels, codes(labelme.labels, labelme.gold)
     shapes = ((2, 20, 3.0), (5, 100, 5.0), (10, 50, 8.0), (4, 300, 2.0))

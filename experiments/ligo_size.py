@@ -17,12 +17,12 @@ def main() -> None:
         173_565, 3_443, 15,
         answers_per_item=10.5, n_features=256, separation=6.0, random_state=0,
     )  # fmt: skip
-    print(crowd.labels, flush=True)
+    print(crowd.answers, flush=True)
     began = time.perf_counter()
-    model = wc.SVGPCR().fit(crowd.X, crowd.labels)
+    model = wc.SVGPCR().fit(crowd.X, crowd.answers)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{time.perf_counter() - began:.0f} s, {peak:.1f} GB at the peak")
-    votes = wc.MajorityVote().fit(crowd.labels)
+    votes = wc.MajorityVote().fit(crowd.answers)
     for name, proba in (("votes", votes.label_proba_), ("SVGPCR", model.label_proba_)):
         print(f"labels of {name} right: {accuracy(crowd.truth, proba):.5f}")
 

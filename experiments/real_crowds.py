@@ -37,7 +37,7 @@ def one_run(data: Dataset, seed: int, gold: bool, settings: dict[str, Any]) -> A
     method = wc.SVGP if gold else wc.SVGPCR
     model = method(random_state=seed, **settings)
     began = time.perf_counter()
-    model.fit(data.X, np.asarray(data.gold) if gold else data.labels)
+    model.fit(data.X, np.asarray(data.gold) if gold else data.answers)
     seconds = time.perf_counter() - began
     truth, test = (codes(g, model.classes_) for g in (data.gold, data.gold_test))
     proba = model.predict_proba(data.X_test)

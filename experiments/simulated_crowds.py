@@ -42,7 +42,7 @@ def one_crowd(seed: int) -> dict[str, Any]:
     shape["answers_per_item"] = min(shape["answers_per_item"], shape["n_annotators"])
     crowd = simulate(**{**shape, "n_items": 2 * shape["n_items"]}, random_state=seed)
     half = shape["n_items"]
-    labels = crowd.labels.subset(items=crowd.labels.items[:half])
+    labels = crowd.answers.subset(items=crowd.answers.items[:half])
     truth, test = crowd.truth[:half], crowd.truth[half:]
     began = time.perf_counter()
     model = wc.SVGPCR(progress=False).fit(crowd.X[:half], labels)

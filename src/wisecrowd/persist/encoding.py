@@ -9,6 +9,7 @@ import pandas as pd
 
 from wisecrowd._checks import InputError
 from wisecrowd._types import Array
+from wisecrowd.persist import records
 
 Tensors = dict[str, Array]
 
@@ -35,6 +36,10 @@ def _encoded(value: Any, where: str, tensors: Tensors) -> Any:
         return value
     if isinstance(value, np.generic):
         return _encoded_scalar(value, where)
+    if records.is_record(value):
+        values = records.parts(value)
+        found = {k: _encoded(v, f"{where}.{k}", tensors) for k, v in values.items()}
+        return {"kind": "record", "name": type(value).__name__, "fields": found}
     encode = _ENCODERS.get(type(value))
     if encode is None:
         raise _unsavable(value, where)
@@ -50,7 +55,7 @@ def _unsavable(value: Any, where: str) -> InputError:
     hint = " Use a whole number as the seed." if "random" in name else ""
     return InputError(
         f"the {what} {name} is a {kind}, which cannot be kept in a file: only numbers, "
-        f"text, lists, dicts, arrays and tables can.{hint}"
+        f"text, lists, dicts, arrays, tables and wisecrowd's own records can.{hint}"
     )
 
 
@@ -199,6 +204,10 @@ def _decoded_index(form: dict[str, Any], tensors: Tensors) -> Any:
     return pd.Index(_decoded(form["values"], tensors), dtype=form["type"], name=name)
 
 
+def _decoded_record(form: dict[str, Any], tensors: Tensors) -> Any:
+    return records.made(form["name"], decoded_all(form["fields"], tensors))
+
+
 _DECODERS: dict[str, Callable[[dict[str, Any], Tensors], Any]] = {
     "float": lambda form, _: float(form["value"]),
     "text": lambda form, _: np.str_(form["value"]),
@@ -208,4 +217,5 @@ _DECODERS: dict[str, Callable[[dict[str, Any], Tensors], Any]] = {
     "array": _decoded_array,
     "text_array": _decoded_text_array,
     "table": _decoded_frame,
+    "record": _decoded_record,
 }

@@ -12,7 +12,7 @@ from wisecrowd._checks import InputError
 from wisecrowd._version import __version__
 
 FORMAT = "wisecrowd-model"
-VERSION = 1
+VERSION = 2
 """Of the file format; raised when an older wisecrowd could not read a new file."""
 
 JSON_NAME = "model.json"
@@ -100,7 +100,7 @@ def _checked_body(text: bytes, folder: Path) -> dict[str, Any]:
         whole = body.get("sha256") == body_sha256(body)
     except (ValueError, RecursionError) as error:
         raise damaged(folder / JSON_NAME) from error
-    if not whole or version != VERSION:
+    if not whole or not (isinstance(version, int) and 1 <= version <= VERSION):
         raise damaged(folder / JSON_NAME)
     return body
 

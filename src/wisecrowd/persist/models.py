@@ -7,19 +7,20 @@ from typing import Any
 import safetensors
 from safetensors.numpy import load as unpacked
 from safetensors.numpy import save as packed
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-import wisecrowd
 from wisecrowd._checks import InputError, listed
+from wisecrowd._version import __version__
 from wisecrowd.persist.encoding import Tensors, decoded_all, encoded_all
 from wisecrowd.persist.files import (
     FORMAT,
     JSON_NAME,
+    VERSION,
     damaged,
     read_files,
     write_files,
 )
+from wisecrowd.registry import METHODS
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -89,6 +90,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         tensors = unpacked(numbers)
         settings = decoded_all(body["settings"], tensors)
         fitted = decoded_all(body["fitted"], tensors)
+        if body["version"] < VERSION:
+            from wisecrowd.persist.migrations import migrated
+
+            settings, fitted = migrated(
+                body["version"], body["class"], settings, fitted
+            )
         return _rebuilt(body["class"], settings, fitted)
     except InputError:
         raise
@@ -103,10 +110,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _public_class(name: Any) -> type | None:
-    """Return the estimator of that public name; the file's word is not trusted."""
-    found = getattr(wisecrowd, name) if name in wisecrowd.__all__ else None
-    is_method = isinstance(found, type) and issubclass(found, BaseEstimator)
-    return found if is_method else None
+    """Return the method of that class name; the file's word is not trusted."""
+    kinds = {kind.__name__: kind for kind in METHODS.values()}
+    found: type | None = kinds.get(name)
+    return found
 
 
 def _fitted_state(model: Any, settings: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +128,7 @@ def _rebuilt(name: str, settings: dict[str, Any], fitted: dict[str, Any]) -> Any
     found = _public_class(name)
     if found is None:
         raise InputError(
-            f"the saved model is a {name!r}, which wisecrowd {wisecrowd.__version__} "
+            f"the saved model is a {name!r}, which wisecrowd {__version__} "
             f"does not have. Load it with the wisecrowd that saved it."
         )
     known = found._get_param_names()  # type: ignore[attr-defined]
@@ -129,7 +136,7 @@ def _rebuilt(name: str, settings: dict[str, Any], fitted: dict[str, Any]) -> Any
     if unknown:
         raise InputError(
             f"the saved {name} has settings that {name} does not have in wisecrowd "
-            f"{wisecrowd.__version__}: {listed(unknown)}. Load it with the wisecrowd "
+            f"{__version__}: {listed(unknown)}. Load it with the wisecrowd "
             f"that saved it."
         )
     model = found(**settings)

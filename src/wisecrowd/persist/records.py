@@ -1,0 +1,37 @@
+"""The records that a saved model may hold: a file can name these and no others."""
+
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Any
+
+_WHERE = {
+    "wisecrowd.base": ("Learned",),
+    "wisecrowd.maths.crowd": ("Hyperprior",),
+    "wisecrowd.maths.gp.class_posterior": ("Conditional", "Factorised"),
+    "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
+    "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),
+    "wisecrowd.methods.svgpcr.record": ("Scaling", "SparseGP"),
+    "wisecrowd.skills.ability": ("Ability",),
+    "wisecrowd.skills.confusion_matrices": ("ConfusionMatrices",),
+    "wisecrowd.skills.tally": ("Tally", "Trusted", "Votes"),
+}
+RECORDS = {name: module for module, names in _WHERE.items() for name in names}
+"""From the name of a record to the module that has it."""
+
+
+def is_record(value: Any) -> bool:
+    """Return whether a value is a record that can be kept."""
+    kind = type(value)
+    return RECORDS.get(kind.__name__) == kind.__module__
+
+
+def parts(record: Any) -> dict[str, Any]:
+    """Return the fields of a record, a NamedTuple or a dataclass."""
+    if is_dataclass(record):
+        return {field.name: getattr(record, field.name) for field in fields(record)}
+    return dict(record._asdict())
+
+
+def made(name: str, values: dict[str, Any]) -> Any:
+    """Return the record of that name; an unknown name is a KeyError."""
+    return getattr(import_module(RECORDS[name]), name)(**values)
