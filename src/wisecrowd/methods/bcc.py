@@ -76,7 +76,7 @@ class BCC(WithConfusionMatrices, Aggregator):
         self,
         *,
         annotator_prior: Any = "learned",
-        dependence: float | str | None = "learn",
+        dependence: float | int | str | None = "learn",
         max_iter: int = 1000,
         tol: float | None = 1e-7,
         progress: bool | None = None,
@@ -123,7 +123,7 @@ def without_own_part(
     gold: Array,
     end: Labelled,
     class_prior: Array,
-    dependence: float | str,
+    dependence: float | int | str,
 ) -> Labelled:
     """Return q(z) with each item's own contribution to the skills left out.
 

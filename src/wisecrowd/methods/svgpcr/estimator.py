@@ -222,7 +222,7 @@ class SVGPCR(WithConfusionMatrices, SparseGPClassifier):
 
     posterior: Any = "conditional"
     annotator_prior: Any = "learned"
-    dependence: float | str = "learn"
+    dependence: float | int | str = "learn"
 
     method = MethodInfo(
         name="svgpcr",

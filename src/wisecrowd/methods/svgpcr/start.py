@@ -84,7 +84,7 @@ def inducing_points(
 def starting_skills(
     annotations: Annotations,
     prior: crowd.PriorSpec,
-    dependence: float | str,
+    dependence: float | int | str,
     max_iter: int,
 ) -> ConfusionMatrices:
     """Return what the answers alone say about the annotators: BCC."""
