@@ -107,9 +107,7 @@ class Answers:
         """How many answers name each class, per item."""
         return self.counts()[:, : self.n_classes]
 
-    def right_proba(
-        self, proba: Float[np.ndarray, "N C"]
-    ) -> Float[np.ndarray, " L"]:
+    def right_proba(self, proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " L"]:
         """q(z = y) of every answer; an answer that is not a class is never right."""
         named = self.answer < self.n_classes
         right = proba[self.item, np.where(named, self.answer, 0)]
@@ -120,7 +118,8 @@ class Answers:
     def some(self, rows: Bool[np.ndarray, " L"]) -> "Answers":
         """Return some of the answers, in the same sizes."""
         columns = (self.item, self.annotator, self.answer)
-        return Answers(*(column[rows] for column in columns), *self.shape)
+        item, annotator, answer = (column[rows] for column in columns)
+        return Answers(item, annotator, answer, *self.shape)
 
     def distinct(self) -> "Answers":
         """Return the same answers, each of an annotator on an item once."""
@@ -154,4 +153,6 @@ def sorted_rows(codes: Int[np.ndarray, " L"], n_codes: int) -> Int[np.ndarray, "
     """
     rows = np.arange(len(codes), dtype=np.int32)
     ones = np.ones(len(codes), dtype=bool)
-    return sparse.coo_array((ones, (codes, rows)), (n_codes, len(codes))).tocsr().indices
+    return (
+        sparse.coo_array((ones, (codes, rows)), (n_codes, len(codes))).tocsr().indices
+    )

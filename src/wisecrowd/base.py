@@ -188,7 +188,9 @@ class CrowdModel(BaseEstimator, ABC):
         table.insert(0, "annotator", self.annotators_)
         return table
 
-    def _posterior(self, annotations: Any, log_prior: Array, *, of_features: bool) -> Any:
+    def _posterior(
+        self, annotations: Any, log_prior: Array, *, of_features: bool
+    ) -> Any:
         """Return class probabilities of new items, given their answers.
 
         An annotator who was not there at the fit is described by the prior.

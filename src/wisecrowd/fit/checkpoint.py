@@ -88,7 +88,7 @@ class Checkpoint:
         try:
             with safe_open(self.path, framework="numpy") as file:
                 about = json.loads((file.metadata() or {}).get("about", "{}"))
-                tensors = {name: file.get_tensor(name) for name in file.keys()}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
         except (safetensors.SafetensorError, OSError, ValueError) as error:
             raise InputError(
                 f"{self.path} is not a whole checkpoint ({error}). Delete it, or fit "
@@ -144,7 +144,8 @@ def restored(tensors: dict[str, Array], about: dict[str, Any], like: Any) -> Run
         tensors[f"state.{i}"].reshape(shape) for i, shape in enumerate(about["shapes"])
     ]
     kept["history"] = tuple(
-        (tensors[f"history.{i}"], constant) for i, constant in enumerate(kept["history"])
+        (tensors[f"history.{i}"], constant)
+        for i, constant in enumerate(kept["history"])
     )
     kept["rows"] = tuple(kept["rows"])
     return Run(state=jax.tree.unflatten(structure, leaves), **kept)
