@@ -105,7 +105,8 @@ def bound(
 ) -> Bound:
     """Return the bound, estimated from the items at hand.
 
-    Its mean over an equal partition of the items is exact. The divergences are of what all items share: they are not scaled by N / B.
+    Its mean over an equal partition of the items is exact. The divergences belong to
+    what all items share: they are not scaled by N / B.
     """
     scale = recipe.n_items / terms.answers.shape[0]
     sums = (scale * term.sum() for term in terms)
