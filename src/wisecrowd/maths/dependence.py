@@ -72,7 +72,9 @@ def right_together(
     spread = np.sqrt(p * (1 - p))
 
     def pairs(x: Float[np.ndarray, "L C"]) -> float:
-        return float((proba * ((answers.per_item @ x) ** 2 - answers.per_item @ x**2)).sum())
+        return float(
+            (proba * ((answers.per_item @ x) ** 2 - answers.per_item @ x**2)).sum()
+        )
 
     return pairs(off) / pairs(spread)
 

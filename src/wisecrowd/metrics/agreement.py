@@ -188,7 +188,9 @@ def _agreement(answers: CrowdAnswers) -> _Agreement:
     """Σ_k (n_k² - Σ_a s_ak²) are the agreeing pairs of two different annotators."""
     shares, n_items = _shares(answers), len(answers.items)
     shape = (n_items, len(answers.answers))
-    table = sparse.coo_array((shares.share, (shares.item, shares.answer)), shape).tocsr()
+    table = sparse.coo_array(
+        (shares.share, (shares.item, shares.answer)), shape
+    ).tocsr()
     with_self = table.power(2).sum(1)
     alone = np.bincount(shares.item, np.square(shares.share), minlength=n_items)
     m = np.round(table.sum(1))

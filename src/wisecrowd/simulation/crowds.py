@@ -16,9 +16,9 @@ from wisecrowd._checks import InputError, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Confusion, Ids
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.simulation.skill_by_features import with_slips
-from wisecrowd.simulation.sampling import different_annotators, draw_rows
 from wisecrowd.simulation.annotators import Number, Seed, draw_confusion, draw_kinds
+from wisecrowd.simulation.sampling import different_annotators, draw_rows
+from wisecrowd.simulation.skill_by_features import with_slips
 
 LOG_ACTIVITY_SPREAD = 2.0
 """Standard deviation of log activity: 5 % of the people give 60 % of the answers."""
@@ -307,8 +307,7 @@ def _answers_of_items(
     """Return how many answers each item gets: as even as can be, the rest by lot."""
     if n_answers < 1 or n_items < 1:
         raise InputError(
-            f"there must be items and answers; n_answers={n_answers}, "
-            f"items: {n_items}."
+            f"there must be items and answers; n_answers={n_answers}, items: {n_items}."
         )
     each, rest = divmod(n_answers, n_items)
     counts = np.full(n_items, each)
