@@ -1,4 +1,5 @@
 import tracemalloc
+import zlib
 
 import numpy as np
 import pytest
@@ -301,6 +302,49 @@ def test_the_same_seed_gives_the_same_crowd_and_another_another():
     assert (left.confusion != other.confusion).any()
 
 
+# Made by the version before hard items, groups and copying were added.
+FROZEN = [
+    (
+        {"n_items": 40, "n_annotators": 9, "n_classes": 3, "answers_per_item": 4},
+        1763700346,
+        1080.1427904312152,
+    ),
+    (
+        {
+            "n_items": 50, "n_annotators": 12, "n_classes": 4, "answers_per_item": 3.5,
+            "skill": "dirichlet", "spammers": 0.2, "adversaries": 0.1,
+            "specialists": 0.25, "cant_tell": 0.1, "n_features": 3,
+            "skill_by_features": True,
+        },
+        1098106006,
+        5728.821963550318,
+    ),
+    (
+        {
+            "n_items": 30, "n_annotators": 5, "n_classes": 2, "answers_per_item": 7,
+            "repeats": True, "activity": "equal", "class_weights": [1, 3],
+        },
+        1895776379,
+        95.0,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "checksum", "weighted_sum"), FROZEN)
+def test_a_seed_gives_the_crowd_that_it_gave_before(settings, checksum, weighted_sum):
+    crowd = simulate(**settings, random_state=7)
+    said = crowd.answers
+    codes = np.concatenate([said.item, said.annotator, said.answer, crowd.truth])
+    assert zlib.crc32(codes.astype("<i8").tobytes()) == checksum
+    R = crowd.confusion
+    assert_allclose((R * np.arange(R.size).reshape(R.shape)).sum(), weighted_sum)
+    assert (crowd.difficulty == 0).all()
+    assert (crowd.decoy == -1).all()
+    assert (crowd.group == -1).all()
+    assert not crowd.copier.any()
+    assert (crowd.copied_from == -1).all()
+
+
 def test_features_do_not_change_who_answers_what():
     plain = simulate(30, 6, 3, random_state=16)
     with_x = simulate(30, 6, 3, n_features=2, random_state=16)
@@ -323,7 +367,7 @@ def test_a_crowd_of_ligos_size_takes_no_table_of_items_by_annotators():
     tracemalloc.stop()
     assert len(crowd.answers) == L
     assert crowd.confusion.shape == (A, C, C)
-    assert peak < N * A  # not even one byte a cell
+    assert peak < N * A  # not even one byte per cell
 
 
 @pytest.mark.parametrize(
@@ -335,21 +379,26 @@ def test_a_crowd_of_ligos_size_takes_no_table_of_items_by_annotators():
         ),
         ({"answers_per_item": 0}, "answers_per_item=0 must be"),
         ({"answers_per_item": float("nan")}, "answers_per_item=nan must be"),
-        ({"n_answers": 0}, "there must be items and answers"),
+        ({"n_answers": 0}, "n_answers=0 on 20 items"),
         ({"n_annotators": 0}, "at least one annotator"),
-        ({"spammers": float("nan")}, "at most 1 together"),
+        ({"spammers": float("nan")}, "their sum at most 1"),
         ({"class_weights": [1, -1, 1, 1]}, "class_weights must be finite, not neg"),
         ({"activity": np.zeros(30)}, "activity must be .* not all zero"),
         ({"n_classes": 1}, "at least two classes"),
-        ({"spammers": 0.7, "adversaries": 0.4}, "at most 1 together"),
+        ({"spammers": 0.7, "adversaries": 0.4}, "their sum at most 1"),
         ({"specialists": -0.1}, "at least 0"),
         ({"accuracy": 1.5}, "accuracy=1.5"),
         ({"cant_tell": 1.0}, "cant_tell=1.0"),
         ({"activity": "sometimes"}, "activity='sometimes' is not one of"),
         ({"activity": [1.0, 2.0]}, "30 numbers"),
         ({"class_weights": [1, 1]}, "needs 4 entries"),
-        ({"classes": ["a", "b"]}, "2 names of classes do not fit"),
+        ({"classes": ["a", "b"]}, "classes has 2 names"),
         ({"skill_by_features": True}, "n_features=2"),
+        ({"difficulty": 1.5}, "difficulty must be the share of hard items"),
+        ({"copiers": 1.0}, "copiers=1.0 must be a share"),
+        ({"copy_probability": 1.2}, "copy_probability=1.2 must be"),
+        ({"groups": 31}, "groups=31 must be from 0"),
+        ({"group_slip": -0.1}, "group_slip=-0.1 must be"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_with_a_sentence(settings, message):
