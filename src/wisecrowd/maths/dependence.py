@@ -119,9 +119,9 @@ def learned_dependence(
 
     The statistic is :func:`right_together` with estimated classes. On simulated crowds
     the estimate is close to ρ where annotators copy, and somewhat too high where groups
-    answer as one. It is far too low where hard items mislead most annotators to the
-    same wrong class: the labels follow the mistake, so `confusion`, if estimated from
-    such labels, shows annotators who are more accurate than they are.
+    answer as one. It is far too low where hard items mislead annotators to the same
+    wrong class: .02 where the true classes give .08, and .05 with the true `confusion`
+    instead of one estimated by BCC (docs/simulate.md).
 
     Parameters
     ----------

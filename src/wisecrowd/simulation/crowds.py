@@ -171,6 +171,8 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
     """
     if skill_by_features and not n_features:
         raise InputError("skill_by_features=True needs features: pass n_features=2.")
+    _check_probability(group_slip, "group_slip")
+    _check_probability(copy_probability, "copy_probability")
     for_truth, for_crowd, for_x, for_answers, for_slips = _generators(random_state, 5)
     # Spawned from a child: with or without them, the other numbers are the same.
     for_hard, for_groups, for_copies = for_slips.spawn(3)
@@ -191,6 +193,9 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
         accuracy=accuracy,
         cant_tell=cant_tell,
         random_state=for_crowd,
+    )
+    copier = repeated_answers.draw_copiers(
+        copiers, n_annotators, random_state=for_copies
     )
     group = repeated_answers.draw_groups(groups, n_annotators, random_state=for_groups)
     model = repeated_answers.first_member(group)
@@ -223,14 +228,9 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
         confusion = hard_items.mean_confusion(confusion, truth, hard)
     if X is not None and skill_by_features:
         answers, confusion = with_guesses(answers, confusion, truth, X, for_slips)
-    _check_probability(group_slip, "group_slip")
     if (group >= 0).any():
         source = repeated_answers.rows_of_groups(answers, group, group_slip, for_groups)
         answers, confusion = _repeated(answers, confusion, truth, source)
-    _check_probability(copy_probability, "copy_probability")
-    copier = repeated_answers.draw_copiers(
-        copiers, n_annotators, random_state=for_copies
-    )
     source = np.arange(len(answers))
     if copier.any():
         source = repeated_answers.rows_of_copies(
