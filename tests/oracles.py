@@ -580,3 +580,53 @@ def right_together(answers, confusion, proba):
                 joint += weight * ((y == c) - p) * ((x == c) - q)
                 spread += weight * math.sqrt(p * (1 - p) * q * (1 - q))
     return joint / spread
+
+
+def evidence_of_others(counts, proba, item, annotator, label):
+    """Σ log (n[a, c, y] − own) / (Σₖ n[a, c, k] − own) over the answers of an item.
+
+    Own is q(c) of the item, once for each time that the annotator gave this answer.
+    """
+    rows = list(zip(item, annotator, label, strict=True))
+    out = np.zeros(proba.shape)
+    for n, a, y in rows:
+        times = rows.count((n, a, y))
+        for c in range(proba.shape[1]):
+            own = times * proba[n, c]
+            out[n, c] += math.log(counts[a, c, y] - own)
+            out[n, c] -= math.log(counts[a, c].sum() - own)
+    return out
+
+
+# -- simulated crowds whose annotators depend on one another -------------------------
+
+
+def mixed_confusion(confusion, truth, difficulty, decoy):
+    """Mean of (1 - λ) R[a, c] + λ R[a, w] over the items of class c, by loops."""
+    out = np.array(confusion)
+    for a in range(confusion.shape[0]):
+        for c in range(confusion.shape[1]):
+            rows = []
+            for n, z in enumerate(truth):
+                if z == c:
+                    row = (1 - difficulty[n]) * confusion[a, c]
+                    if difficulty[n] > 0:
+                        row = row + difficulty[n] * confusion[a, decoy[n]]
+                    rows.append(row)
+            if rows:
+                out[a, c] = sum(rows) / len(rows)
+    return out
+
+
+def repeated_confusion(confusion, item, annotator, truth, source):
+    """Mean of R[annotator of the repeated row, c] over the answers on class c."""
+    out = np.array(confusion)
+    for a in range(confusion.shape[0]):
+        for c in range(confusion.shape[1]):
+            rows = []
+            for row in range(len(item)):
+                if annotator[row] == a and truth[item[row]] == c:
+                    rows.append(confusion[annotator[source[row]], c])
+            if rows:
+                out[a, c] = sum(rows) / len(rows)
+    return out

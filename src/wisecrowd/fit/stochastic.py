@@ -23,7 +23,7 @@ from wisecrowd.fit.trace import Trace
 MAX_CHUNK = 100  # steps between two updates of what is not learned by steps
 MIN_CHUNK = 4
 WINDOW = 40  # steps over which a gain of the bound is measured
-N_WATCHED = 4096  # items on which the bound is watched
+N_WATCHED = 2048  # items on which the bound is watched
 RAMP = 20  # steps in which the rates come up to their full height
 MAX_FAILURES = 3
 
