@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import contract
 import wisecrowd as wc
 from test_readme import blocks, table_that_begins
 
@@ -183,6 +184,19 @@ def test_the_code_in_the_page_on_choosing_runs(capsys):
     for code in blocks("python", text_of(ROOT / "docs/choosing.md")):
         exec(compile(code, "choosing.md", "exec"), {})
     assert all(0 < float(said) < 2 for said in capsys.readouterr().out.split())
+
+
+def example_of_a_method():
+    """Return the class that CONTRIBUTING shows as an example."""
+    (code,) = blocks("python", text_of(ROOT / "CONTRIBUTING.md"))
+    made = {"__name__": "example"}
+    exec(compile(code, "CONTRIBUTING.md", "exec"), made)
+    return made[made["__all__"][0]]
+
+
+@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
+def test_the_example_of_a_new_method_keeps_the_contract(check):
+    check(contract.subject(example_of_a_method()))
 
 
 # -- English --------------------------------------------------------------------------
