@@ -7,8 +7,8 @@ import pooch
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from wisecrowd._checks import InputError
 from wisecrowd import datasets
+from wisecrowd._checks import InputError
 from wisecrowd.simulation.annotators import paper_annotators
 
 SIZES = {  # items, annotators, classes, annotations: label-only/SOURCE.md
@@ -35,7 +35,7 @@ def real(load, *args, **options):
 
 
 def vote_accuracy(data):
-    counts = data.labels.counts()
+    counts = data.answers.counts()
     tied = counts == counts.max(1, keepdims=True)
     truth = np.searchsorted(data.classes.astype(str), data.gold.astype(str))
     return (tied / tied.sum(1, keepdims=True))[np.arange(len(truth)), truth].mean()
@@ -57,11 +57,11 @@ def test_digits_have_aligned_items_features_and_gold():
     assert data.X_test.shape == (540, 64)
     assert data.X.dtype == np.float32
     assert (data.X.min(), data.X.max()) == (0, 1)
-    assert data.gold.index.tolist() == data.labels.items.tolist()
+    assert data.gold.index.tolist() == data.answers.items.tolist()
     assert data.classes.tolist() == list(range(10))
     assert len(data.gold_test) == 540
-    right = data.labels.label == data.gold.to_numpy()[data.labels.item]
-    got = np.bincount(data.labels.annotator, right) / 1257
+    right = data.answers.answer == data.gold.to_numpy()[data.answers.item]
+    got = np.bincount(data.answers.annotator, right) / 1257
     assert_allclose(got, [0.95, 0.9, 0.8, 0.1, got[4]], atol=0.06)
     assert got[4] < 0.1
 
@@ -72,18 +72,18 @@ def test_digits_are_split_by_class_and_by_seed():
     n = np.bincount(left.gold_test)
     assert n.min() >= 52
     assert_array_equal(left.X, again.X)
-    assert_array_equal(left.labels.label, again.labels.label)
+    assert_array_equal(left.answers.answer, again.answers.answer)
     assert (left.gold.to_numpy() != right.gold.to_numpy()).any()
 
 
-def test_no_gold_class_is_hidden_in_the_labels():
-    assert (datasets.load_digits_crowd().labels.gold_codes == -1).all()
+def test_no_gold_class_is_hidden_in_the_answers():
+    assert (datasets.load_digits_crowd().answers.gold_codes == -1).all()
 
 
 def test_digits_take_other_annotators_and_fewer_answers():
     confusion = paper_annotators(10, 0)[:3]
     data = datasets.load_digits_crowd(confusion, answers_per_item=2)
-    assert len(data.labels) == 2 * 1257
+    assert len(data.answers) == 2 * 1257
     assert_array_equal(data.confusion, confusion)
 
 
@@ -166,7 +166,7 @@ def test_a_label_only_folder_is_read_with_its_names_and_its_gold(elsewhere):
     gold.to_csv(folder / "gold.csv", index=False)
     (folder / "classes.json").write_text(json.dumps(["pug", "collie", "beagle"]))
     data = datasets.load_label_only("dog")
-    assert data.labels.to_matrix().tolist() == [[-1, 0], [-1, -1], [2, 1]]
+    assert data.answers.to_matrix().tolist() == [[-1, 0], [-1, -1], [2, 1]]
     assert data.classes.tolist() == ["pug", "collie", "beagle"]
     assert data.gold.to_dict() == {0: "pug", 1: "collie", 2: "beagle"}
     assert data.X is None
@@ -186,12 +186,17 @@ def test_an_idx_file_is_read_by_its_header(elsewhere):
 @pytest.mark.parametrize("name", datasets.LABEL_ONLY)
 def test_label_only_sets_have_their_known_sizes_and_votes(name):
     data = real(datasets.load_label_only, name)
-    labels = data.labels
-    sizes = (len(labels.items), len(labels.annotators), labels.n_classes, len(labels))
+    annotations = data.answers
+    sizes = (
+        len(annotations.items),
+        len(annotations.annotators),
+        annotations.n_classes,
+        len(annotations),
+    )
     assert sizes == SIZES[name]
     if name == "anesthesia":
         assert data.gold is None
-        assert len(labels.without_repeats()) == 45 * 5
+        assert len(annotations.without_repeats()) == 45 * 5
     else:
         assert_allclose(vote_accuracy(data), VOTES[name], atol=0.01)
 
@@ -201,8 +206,8 @@ def test_labelme_has_its_known_sizes_and_votes():
     assert data.X.shape == (1000, 512)
     assert data.X_valid.shape == (500, 512)
     assert data.X_test.shape == (1188, 512)
-    assert len(data.labels) == 2547
-    first = data.labels.counts().argmax(1)
+    assert len(data.answers) == 2547
+    first = data.answers.counts().argmax(1)
     assert_allclose((data.classes[first] == data.gold).mean(), 0.769)
     assert set(data.gold_test) == set(data.gold_valid) == set(data.classes)
 
@@ -212,10 +217,10 @@ def test_mnist_has_the_papers_annotations():
     data = real(datasets.load_mnist, download=False, random_state=0)
     assert data.X.shape == (60_000, 784)
     assert data.X_test.shape == (10_000, 784)
-    assert len(data.labels) == 300_000
+    assert len(data.answers) == 300_000
     assert_allclose(data.X.mean() * 255, 33.318, atol=1e-3)
     assert np.bincount(data.gold).tolist()[:3] == [5923, 6742, 5958]
     counts = np.zeros((5, 10, 10))
-    truth = data.gold.to_numpy()[data.labels.item]
-    np.add.at(counts, (data.labels.annotator, truth, data.labels.label), 1)
+    truth = data.gold.to_numpy()[data.answers.item]
+    np.add.at(counts, (data.answers.annotator, truth, data.answers.answer), 1)
     assert_allclose(counts / counts.sum(2, keepdims=True), data.confusion, atol=0.04)

@@ -43,7 +43,11 @@ class Answers:
 
     @classmethod
     def from_codes(
-        cls, item: Array, annotator: Array, answer: Array, shape: tuple[int, ...]
+        cls,
+        item: Array,
+        annotator: Array,
+        answer: Array,
+        shape: tuple[int, int, int, int],
     ) -> "Answers":
         """Return the record for `shape` = (N, A, C, K), in the order of the items."""
         codes = [np.asarray(column, np.int32) for column in (item, annotator, answer)]
@@ -107,9 +111,7 @@ class Answers:
         """How many answers name each class, per item."""
         return self.counts()[:, : self.n_classes]
 
-    def right_proba(
-        self, proba: Float[np.ndarray, "N C"]
-    ) -> Float[np.ndarray, " L"]:
+    def right_proba(self, proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " L"]:
         """q(z = y) of every answer; an answer that is not a class is never right."""
         named = self.answer < self.n_classes
         right = proba[self.item, np.where(named, self.answer, 0)]
@@ -154,4 +156,6 @@ def sorted_rows(codes: Int[np.ndarray, " L"], n_codes: int) -> Int[np.ndarray, "
     """
     rows = np.arange(len(codes), dtype=np.int32)
     ones = np.ones(len(codes), dtype=bool)
-    return sparse.coo_array((ones, (codes, rows)), (n_codes, len(codes))).tocsr().indices
+    return (
+        sparse.coo_array((ones, (codes, rows)), (n_codes, len(codes))).tocsr().indices
+    )

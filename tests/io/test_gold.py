@@ -83,8 +83,8 @@ def test_json_of_another_form_is_refused(text, tmp_path):
 
 
 def test_classes_that_are_numbers_are_joined_as_numbers(tmp_path):
-    labels = wc.Annotations.from_triples([1, 2], ["a", "a"], [0, 1])
-    gold, _ = read_gold(gold_file(tmp_path, "item,gold\n1,1\n2,0\n"), labels)
+    annotations = wc.Annotations.from_triples([1, 2], ["a", "a"], [0, 1])
+    gold, _ = read_gold(gold_file(tmp_path, "item,gold\n1,1\n2,0\n"), annotations)
     assert gold.to_dict() == {1: 1, 2: 0}
     with pytest.raises(InputError, match="gold class 'cat'"):
-        read_gold(gold_file(tmp_path, "item,gold\n1,cat\n"), labels)
+        read_gold(gold_file(tmp_path, "item,gold\n1,cat\n"), annotations)

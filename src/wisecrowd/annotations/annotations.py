@@ -10,7 +10,6 @@ from jaxtyping import Int
 
 from wisecrowd._checks import InputError, counted, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Gold, Ids
-from wisecrowd.answers import Answers
 from wisecrowd.annotations.headers import column_names
 from wisecrowd.annotations.read_report import ReadReport
 from wisecrowd.annotations.vocabulary import (
@@ -24,6 +23,7 @@ from wisecrowd.annotations.vocabulary import (
     union,
     unique,
 )
+from wisecrowd.answers import Answers
 
 Repeats = Literal["first", "last"] | None
 CODES = ("item", "annotator", "answer")
@@ -149,7 +149,9 @@ class Annotations:
         >>> Annotations.from_frame(table)
         Annotations(1 item, 2 annotators, 2 classes, 2 answers; 2.0 per item)
         """
-        names = column_names(frame.columns, item=item, annotator=annotator, answer=answer)
+        names = column_names(
+            frame.columns, item=item, annotator=annotator, answer=answer
+        )
         return cls.from_triples(*(frame[name] for name in names), **options)
 
     @classmethod
@@ -227,9 +229,7 @@ class Annotations:
         """Make one from a plain one-dimensional target: one annotator, all items."""
         said = np.asarray(target)
         rows = np.arange(len(said))
-        return cls.from_triples(
-            rows, np.zeros_like(rows), said, items=rows, **options
-        )
+        return cls.from_triples(rows, np.zeros_like(rows), said, items=rows, **options)
 
     # -- reading one ------------------------------------------------------------
 

@@ -68,7 +68,9 @@ def positions(values: Array, vocabulary: Array) -> Array:
     """
     kinds = {values.dtype.kind, vocabulary.dtype.kind}
     if kinds == {"i", "O"}:
-        values, vocabulary = (v.astype(str).astype(object) for v in (values, vocabulary))
+        values, vocabulary = (
+            v.astype(str).astype(object) for v in (values, vocabulary)
+        )
     elif len(kinds) > 1:
         return np.full(len(values), -1)
     return pd.Index(vocabulary).get_indexer(pd.Index(values))
@@ -135,7 +137,9 @@ def check_answers_known(codes: Array, columns: dict[str, Any], names: Array) -> 
     who = {
         name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()
     }
-    answer, annotator, item = (listed([who[n]]) for n in ("answer", "annotator", "item"))
+    answer, annotator, item = (
+        listed([who[n]]) for n in ("answer", "annotator", "item")
+    )
     raise InputError(
         f"answer {answer} of annotator {annotator} on item {item} is not one of the "
         f"{len(names)} known answers ({listed(names)}); "

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
 from wisecrowd._types import Array
-from wisecrowd.io.columns import retyped
 from wisecrowd.annotations.headers import ALIASES, check_column, first_named
+from wisecrowd.io.columns import retyped
 from wisecrowd.io.sources import (
     MISSING,
     NUMBER,

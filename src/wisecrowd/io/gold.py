@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
 from wisecrowd.annotations import Annotations
-from wisecrowd.io.columns import retyped
 from wisecrowd.annotations.headers import ALIASES, first_named
+from wisecrowd.io.columns import retyped
 from wisecrowd.io.sources import (
     Source,
     errors_of_parquet,
@@ -53,13 +53,16 @@ def read_gold(path: Path, annotations: Annotations) -> tuple[pd.Series, list[str
         gold = gold[~gold.index.duplicated()]
         kept = gold[gold.index.isin(annotations.items)]
         _check_classes(annotations, kept)
-        return kept, _notes(path, gold.index[~gold.index.isin(annotations.items)], annotations)
+        return kept, _notes(
+            path, gold.index[~gold.index.isin(annotations.items)], annotations
+        )
 
 
 def truth_of(annotations: Annotations, gold: pd.Series) -> list[Any]:
     """Return the known class of every item, None where there is none."""
     return [
-        None if pd.isna(c) else c for c in gold.reindex(annotations.items).astype(object)
+        None if pd.isna(c) else c
+        for c in gold.reindex(annotations.items).astype(object)
     ]
 
 

@@ -48,7 +48,9 @@ def joined(annotations: Annotations, features: Features) -> Annotations:
     if len(lost):
         raise InputError(_why_not(features, items, answered, lost))
     known = np.isin(annotations.items, items)  # gold may name items without features
-    return (annotations if known.all() else annotations.subset(items=answered)).align(items)
+    return (annotations if known.all() else annotations.subset(items=answered)).align(
+        items
+    )
 
 
 def _alike(annotations: Annotations, items: Array) -> tuple[Annotations, Array]:

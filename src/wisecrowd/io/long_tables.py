@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed
+from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
-from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.sources import Source, json_columns, json_records, whole_table
 
 Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column

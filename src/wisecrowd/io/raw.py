@@ -11,8 +11,8 @@ import pandas as pd
 from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array, Ids
 from wisecrowd.annotations import Annotations, Repeats
-from wisecrowd.io.columns import Coded, checked_column, retyped_column
 from wisecrowd.annotations.read_report import ReadReport
+from wisecrowd.io.columns import Coded, checked_column, retyped_column
 
 METADATA = b"wisecrowd"  # where our Parquet files keep the list of classes
 
