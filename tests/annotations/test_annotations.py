@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import oracles
-from wisecrowd._checks import InputError
+from wisecrowd._checks import InputError, vocabulary_values
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.headers import column_names
 from wisecrowd.annotations.read_report import ReadReport
+from wisecrowd.annotations.vocabulary import positions
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -376,13 +377,44 @@ def test_row_start_of_a_part_is_its_own(annotations):
     ]
 
 
-def test_aligning_drops_items_without_answer_or_gold_only(annotations):
-    assert annotations.align(["x", "y", "z"]).items.tolist() == ["x", "y", "z"]
-    with pytest.raises(InputError, match=r"1 of 3 annotated items .* 'z'"):
+def test_aligning_drops_only_items_without_an_answer(annotations):
+    known = annotations.with_gold({"w": "cat", "x": "dog"})
+    aligned = known.align(["x", "y", "z"])
+    assert aligned.items.tolist() == ["x", "y", "z"]
+    assert aligned.gold.to_dict() == {"x": "dog"}
+    with pytest.raises(InputError, match=r"1 of 3 answered items .* 'z'"):
         annotations.align(["x", "y", "w"])
-    gold_only = annotations.with_gold({"w": "cat"})
-    with pytest.raises(InputError, match="'w'"):
-        gold_only.align(["x", "y", "z"])
+    with pytest.raises(InputError, match=r"none of the 3 answered items .* 'v'"):
+        annotations.align(["v"])
+
+
+def test_numbers_and_text_are_the_same_ids():
+    text = Annotations.from_triples(["7", "10"], ["a", "b"], ["x", "y"])
+    number = Annotations.from_triples([7, 10], ["a", "b"], ["x", "y"])
+    for one in (text, number):
+        for ids in ([10, 8, 7], ["10", "8", "7"]):
+            aligned = one.align(ids)
+            assert aligned.items.tolist() == ids
+            assert aligned.to_matrix().tolist() == [[-1, 1], [-1, -1], [0, -1]]
+        assert one.subset(items=["7"]).items.tolist() == ["7"]
+        assert one.with_gold({"7": "y"}).gold.tolist() == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "want"),
+    [
+        ([7, 8], ["a", "7"], [1, -1]),
+        (["7", "07"], [7, 8], [0, -1]),
+        ([True, False], ["false", "True"], [1, 0]),
+        (["TRUE", "no"], [False, True], [1, -1]),
+        ([True], ["true", "True"], [-1]),  # which of the two is meant?
+        ([1, 0], [False, True], [-1, -1]),
+        (["b", "c"], ["a", "b"], [1, -1]),
+    ],
+)
+def test_positions_compare_types_that_differ_as_text(values, names, want):
+    values, names = (vocabulary_values(v, "item") for v in (values, names))
+    assert positions(values, names).tolist() == want
 
 
 def test_recoding_permutes_codes_and_changes_no_answer(annotations):

@@ -58,8 +58,8 @@ def _factorised(values: pd.Series) -> tuple[Array, Any]:
 def positions(values: Array, vocabulary: Array) -> Array:
     """Return the positions of values in a vocabulary, -1 where they are not in it.
 
-    Where one side is numbers and the other is text, they are compared as text: the 7
-    of a table of features is the "7" of a file of answers.
+    Numbers and text are compared as text: the 7 of a table of features is the "7" of a
+    file of answers. So are true, false and text, whatever their capitals.
 
     Examples
     --------
@@ -67,22 +67,22 @@ def positions(values: Array, vocabulary: Array) -> Array:
     [1, -1]
     """
     kinds = {values.dtype.kind, vocabulary.dtype.kind}
-    if kinds == {"i", "O"}:
-        values, vocabulary = (
-            v.astype(str).astype(object) for v in (values, vocabulary)
-        )
-    elif len(kinds) > 1:
+    here, there = pd.Index(values), pd.Index(vocabulary)
+    if len(kinds) == 2 and "O" in kinds:
+        text = [pd.Index(index.astype(str)) for index in (here, there)]
+        here, there = [t.str.lower() for t in text] if "b" in kinds else text
+    if kinds == {"i", "b"} or not there.is_unique:
         return np.full(len(values), -1)
-    return pd.Index(vocabulary).get_indexer(pd.Index(values))
+    return there.get_indexer(here)
 
 
 def type_hint(left: Array, right: Array) -> str:
-    """Say that two vocabularies differ in type, if they do."""
+    """Return a remark that two vocabularies differ in type, if they do."""
     if left.dtype.kind == right.dtype.kind:
         return ""
     kinds = {"i": "numbers", "O": "text", "b": "true/false"}
     here, there = (kinds.get(a.dtype.kind, "other") for a in (left, right))
-    return f" (They are {here} on one side and {there} on the other: convert one.)"
+    return f" (They are {here} on one side and {there} on the other.)"
 
 
 def union(left: Array, right: Array, what: str) -> Array:
@@ -90,7 +90,7 @@ def union(left: Array, right: Array, what: str) -> Array:
     if len(left) and len(right) and left.dtype.kind != right.dtype.kind:
         raise InputError(
             f"the two sets cannot be merged: the {what} ids differ in type."
-            f"{type_hint(left, right)}"
+            f"{type_hint(left, right)} Convert one of them."
         )
     if left is right or (len(left) == len(right) and (left == right).all()):
         return left

@@ -25,6 +25,7 @@ from wisecrowd.io.sources import (
     parse_options,
     recognised,
     table_trouble,
+    with_range_index,
 )
 
 ITEM_NAMES = (
@@ -269,7 +270,7 @@ def _usual_id_name(columns: Sequence[str]) -> str | None:
 
 def _from_parquet(source: Source, item: str | None, key: str | None) -> Parts:
     with errors_of_parquet():
-        table = pq.read_table(source.path)
+        table = with_range_index(pq.read_table(source.path))
     if item is not None:
         check_column(item, table.column_names, "item")
     else:

@@ -1,7 +1,7 @@
 """Long tables, a row an annotation: from text, Parquet and JSON."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,19 +116,31 @@ def _rows(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _records(
-    records: Iterator[tuple[int, Any]], given: Given, form: str, word: str
+    records: Iterable[tuple[int, Any]], given: Given, form: str, word: str
 ) -> RawAnnotations:
-    """Make a long table of records; the first names the columns."""
-    coders = {role: Coder() for role in (*ROLES, "gold")}
-    names: dict[str, str] = {}
+    """Return the annotations in a list of records."""
+    columns, names = record_columns(records, lambda r: _column_of(r, given), word)
+    return _found(columns, names, form)
+
+
+def record_columns(
+    records: Iterable[tuple[int, Any]], named: Callable[[Any], Names], word: str
+) -> tuple[dict[str, Coded], Names]:
+    """Return the columns of numbered JSON records, and their names.
+
+    `named` returns the name of each column, from the first record. `word` is what a
+    record is called in messages: line or record.
+    """
+    names: Names = {}
+    coders: dict[str, Coder] = {}
     for number, record in records:
         if not isinstance(record, dict):
             raise InputError(
-                f"{word} {number:,} is not a record but {str(record)[:60]!r}; "
-                f"expected was "
-                f'{{"item": ..., "annotator": ..., "answer": ...}}.'
+                f'{word} {number:,} is not a record such as {{"item": ..., ...}}: '
+                f"{str(record)[:60]!r}."
             )
-        names = names or _column_of(record, given)
+        names = names or named(record)
+        coders = coders or {role: Coder() for role in names}
         for role, name in names.items():
             value = record.get(name)
             if isinstance(value, dict | list):
@@ -139,5 +151,4 @@ def _records(
             coders[role].append(None if value == "" else value)
     if not names:
         raise InputError("the file is empty: it holds no record.")
-    columns = {role: coders[role].coded() for role in names}
-    return _found(columns, names, form)
+    return {role: coder.coded() for role, coder in coders.items()}, names

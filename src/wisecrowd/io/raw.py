@@ -63,9 +63,10 @@ def gold_of_rows(item: Coded, gold: Coded) -> dict[Any, Any]:
     if len(twice):
         where = twice[0]
         both = [gold.names[code] for code in pairs[1, where : where + 2]]
+        first = listed([item.names[pairs[0, where]]])
         raise InputError(
-            f"{len(twice):,} items have more than one gold class: item "
-            f"{listed([item.names[pairs[0, where]]])} has {listed(both)}. Correct them."
+            f"more than one gold class was given for {counted(len(twice), 'item')}: "
+            f"item {first} has {listed(both)}. Correct the rows."
         )
     return dict(zip(item.names[pairs[0]].tolist(), gold.names[pairs[1]], strict=True))
 

@@ -97,6 +97,22 @@ def errors_of_parquet() -> Iterator[None]:
         ) from None
 
 
+def with_range_index(table: Any) -> Any:
+    """Return an Arrow table with the index of its DataFrame as a column.
+
+    pandas writes an index such as 1, 2, 3, ... into the metadata only. An index without
+    a name that counts the rows from 0 is not added: it names nothing.
+    """
+    for index in (table.schema.pandas_metadata or {}).get("index_columns", []):
+        if not isinstance(index, dict) or index["kind"] != "range":
+            continue
+        ids = range(index["start"], index["stop"], index["step"])
+        if len(ids) == len(table) and (index["name"] or ids != range(len(table))):
+            name = index["name"] or "__index_level_0__"
+            table = table.append_column(name, pa.array(ids))
+    return table
+
+
 def existing_file(path: Any) -> Path:
     """Return the path, if there is a file with something in it."""
     path = Path(path).expanduser()
