@@ -22,9 +22,9 @@ from wisecrowd.io.sources import (
     errors_that_name,
     json_content,
     json_records,
+    range_index,
     recognised,
     whole_table,
-    with_range_index,
 )
 
 NAMES = {"item": ALIASES["item"], "gold": (*GOLD_COLUMNS, "label", "class", "answer")}
@@ -105,8 +105,8 @@ def matched_gold(gold: Gold, annotations: Annotations) -> tuple[pd.Series, list[
     where = positions(items, annotations.items)
     if (where < 0).all():
         raise InputError(
-            f"none of the {counted(len(items), 'gold item')} is among the items: gold is "
-            f"known for {listed(items, 3)}, the answers are about "
+            f"none of the {counted(len(items), 'gold item')} is among the items: gold "
+            f"is known for {listed(items, 3)}, the answers are about "
             f"{listed(annotations.items, 3)}."
         )
     try:
@@ -135,8 +135,8 @@ def _notes(unknown: Any) -> list[str]:
         return []
     are = "is" if len(unknown) == 1 else "are"
     return [
-        f"{counted(len(unknown), 'gold item')} {are} not among the items and {are} left "
-        f"out: {listed(unknown, 3)}."
+        f"{counted(len(unknown), 'gold item')} {are} not among the items and {are} "
+        f"left out: {listed(unknown, 3)}."
     ]
 
 
@@ -148,7 +148,9 @@ def _columns(source: Source, given: Mapping[str, str | None]) -> list[Coded]:
         untyped = {*NAMES}
     elif source.kind == "parquet":
         with errors_of_parquet():
-            table = with_range_index(pq.read_table(source.path))
+            table = pq.read_table(source.path)
+        for name, ids in range_index(table.schema, len(table)).items():
+            table = table.append_column(name, ids)
         columns, untyped = _coded(table, _names(table.column_names, given)), set()
     elif source.kind in ("json", "jsonl"):
         columns, untyped = _json_columns(source, given)

@@ -97,20 +97,18 @@ def errors_of_parquet() -> Iterator[None]:
         ) from None
 
 
-def with_range_index(table: Any) -> Any:
-    """Return an Arrow table with the index of its DataFrame as a column.
+def range_index(schema: Any, n_rows: int) -> dict[str, Any]:
+    """Return the index of a DataFrame that its Parquet file keeps as a range.
 
-    pandas writes an index such as 1, 2, 3, ... into the metadata only. An index without
-    a name that counts the rows from 0 is not added: it names nothing.
+    pandas writes an index such as 1, 2, 3, ... into the metadata only. The result has
+    one column, or none: an index without a name that counts the rows from 0 is no id.
     """
-    for index in (table.schema.pandas_metadata or {}).get("index_columns", []):
-        if not isinstance(index, dict) or index["kind"] != "range":
-            continue
-        ids = range(index["start"], index["stop"], index["step"])
-        if len(ids) == len(table) and (index["name"] or ids != range(len(table))):
-            name = index["name"] or "__index_level_0__"
-            table = table.append_column(name, pa.array(ids))
-    return table
+    for index in (schema.pandas_metadata or {}).get("index_columns", []):
+        if isinstance(index, dict) and index["kind"] == "range":
+            ids = range(index["start"], index["stop"], index["step"])
+            if len(ids) == n_rows and (index["name"] or ids != range(n_rows)):
+                return {index["name"] or "__index_level_0__": pa.array(ids)}
+    return {}
 
 
 def existing_file(path: Any) -> Path:
