@@ -51,9 +51,10 @@ class Answers:
     ) -> "Answers":
         """Sort the rows by item; `shape` is (N, A, C, K)."""
         columns = [np.asarray(column, np.int32) for column in (item, annotator, answer)]
-        order = sorted_rows(columns[0], shape[0])
-        item, annotator, answer = (column[order] for column in columns)
-        return cls(item, annotator, answer, *shape)
+        if (columns[0][1:] < columns[0][:-1]).any():
+            order = sorted_rows(columns[0], shape[0])
+            columns = [column[order] for column in columns]
+        return cls(columns[0], columns[1], columns[2], *shape)
 
     def __len__(self) -> int:
         return len(self.item)

@@ -111,16 +111,15 @@ class Annotations:
         answer_code, seen = encoded(answer, None, "answer")
         gold_of = gold_series(gold)
         names, n_classes = answer_names(seen, classes, answers, gold_of)
-        recode = pd.Index(names).get_indexer(pd.Index(seen))
-        check_answers_known(recode[answer_code], columns, names)
+        if names is not seen:
+            answer_code = pd.Index(names).get_indexer(pd.Index(seen))[answer_code]
+            check_answers_known(answer_code, columns, names)
         sizes = len(item_names), len(annotator_names), n_classes, len(names)
         made = cls(
             items=item_names,
             annotators=annotator_names,
             answers=names,
-            codes=Answers.from_codes(
-                item_code, annotator_code, recode[answer_code], sizes
-            ),
+            codes=Answers.from_codes(item_code, annotator_code, answer_code, sizes),
             gold_codes=gold_codes_of(gold_of, item_names, names[:n_classes]),
         )
         return made.without_repeats(drop_repeats) if drop_repeats else made

@@ -22,37 +22,40 @@ def unique(names: Array, what: str) -> Array:
 
 
 def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
-    """Codes of the values and the sorted (or the given) vocabulary."""
+    """Return the codes of the values, and the sorted (or the given) vocabulary."""
     if not isinstance(values, pd.Series):
         values = pd.Series(values)
-    raw, found = _factorised(values)
+    raw, found, used = _factorised(values)
     if (raw < 0).any():
         vocabulary_values(values, what)  # says which row is missing
-    seen = vocabulary_values(found, what)
+    seen = vocabulary_values(found[used], what)
     if vocabulary is None:
         order = np.argsort(seen, kind="stable")
-        rank = np.empty(len(seen), dtype=np.int32)
-        rank[order] = np.arange(len(seen), dtype=np.int32)
-        return rank[raw], seen[order]
-    names = unique(vocabulary_values(vocabulary, what), what)
-    where = positions(seen, names)
+        names, where = seen[order], np.argsort(order)
+    else:
+        names = unique(vocabulary_values(vocabulary, what), what)
+        where = positions(seen, names)
     if (where < 0).any():
         raise InputError(
             f"{int((where < 0).sum())} {what} ids are not in {what}s=: "
             f"{listed(seen[where < 0], 5)}.{type_hint(seen, names)}"
         )
-    return where[raw].astype(np.int32), names
+    code_of = np.full(len(found), -1, dtype=np.int32)
+    code_of[used] = where
+    return code_of[raw], names
 
 
-def _factorised(values: pd.Series) -> tuple[Array, Any]:
-    """Return codes, -1 for a missing value, and the distinct values."""
+def _factorised(values: pd.Series) -> tuple[Array, Array, Array]:
+    """Return codes (-1 for a missing value), their names, and which of them occur.
+
+    A categorical column has codes already: its values are not looked at again.
+    """
     if not isinstance(values.dtype, pd.CategoricalDtype):
-        return pd.factorize(values, use_na_sentinel=True)
-    # the codes are there: three times faster than to look at every value again
+        codes, names = pd.factorize(values, use_na_sentinel=True)
+        return codes, np.asarray(names), np.ones(len(names), dtype=bool)
     codes = values.cat.codes.to_numpy()
-    used = np.bincount(codes + 1, minlength=len(values.cat.categories) + 1)[1:] > 0
-    rank = np.append(np.cumsum(used) - 1, -1)
-    return rank[codes], np.asarray(values.cat.categories)[used]
+    counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))
+    return codes, np.asarray(values.cat.categories), counts > 0
 
 
 def positions(values: Array, vocabulary: Array) -> Array:
