@@ -1,5 +1,6 @@
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from wisecrowd import datasets
 from wisecrowd._checks import InputError
+from wisecrowd.annotations import Annotations
+from wisecrowd.methods.dawid_skene import DawidSkene
 from wisecrowd.simulation.annotators import paper_annotators
 
 SIZES = {  # items, annotators, classes, annotations: label-only/SOURCE.md
@@ -18,7 +21,6 @@ SIZES = {  # items, annotators, classes, annotations: label-only/SOURCE.md
     "snow-rte": (800, 164, 2, 8000),
     "snow-temp": (462, 76, 2, 4620),
     "sp_amt": (500, 143, 2, 10000),
-    "anesthesia": (45, 5, 4, 315),
 }
 VOTES = {  # accuracy of majority vote with random ties, from the same page
     "bluebird": 0.759, "dog": 0.822, "face4": 0.637, "snow-rte": 0.897,
@@ -99,20 +101,19 @@ def test_other_annotators_are_refused_with_a_sentence(annotators, message):
 # -- where files are ---------------------------------------------------------------
 
 
-def test_the_variable_comes_before_the_folders_beside(monkeypatch, tmp_path):
-    monkeypatch.setenv("WISECROWD_DATA", str(tmp_path / "mine"))
-    monkeypatch.chdir(tmp_path)
-    first, second, _third = datasets.data_folders()
-    assert first == tmp_path / "mine"
-    assert second == tmp_path.parent / "shared" / "data"
+def test_data_are_looked_for_in_the_users_folder_and_in_the_cache(monkeypatch):
+    cache = Path(pooch.os_cache("wisecrowd"))
+    monkeypatch.setenv("WISECROWD_DATA", "~/mine")
+    assert datasets.data_folders() == [Path.home() / "mine", cache]
     monkeypatch.delenv("WISECROWD_DATA")
-    assert datasets.data_folders()[0] == second
+    assert datasets.data_folders() == [cache]
 
 
 @pytest.mark.parametrize(
     "load",
     [
         lambda: datasets.load_label_only("dog"),
+        datasets.load_sentiment,
         lambda: datasets.load_mnist(download=False),
         lambda: datasets.load_labelme(download=False),
     ],
@@ -128,7 +129,7 @@ def test_a_failed_download_says_what_failed(elsewhere, monkeypatch):
         raise OSError("no route to host")
 
     monkeypatch.setattr(pooch, "retrieve", offline)
-    with pytest.raises(InputError, match=r"WISECROWD_DATA.*failed too: no route"):
+    with pytest.raises(InputError, match=r"WISECROWD_DATA.* failed: no route"):
         datasets.load_mnist()
 
 
@@ -152,6 +153,30 @@ def test_every_download_has_a_hash(elsewhere, monkeypatch):
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match="'bluebird', 'dog'"):
         datasets.load_label_only("cat")
+
+
+def test_the_ratings_of_dawid_and_skene_are_part_of_the_package(elsewhere):
+    data = datasets.load_anesthesia()
+    answers = data.answers
+    assert len(answers) == 7 * 45
+    assert answers.items.tolist() == list(range(1, 46))
+    assert answers.codes.n_per_annotator.tolist() == [3 * 45, 45, 45, 45, 45]
+    third = answers.subset(items=[3]).to_frame()
+    assert third["annotator"].tolist() == [1, 1, 1, 2, 3, 4, 5]
+    assert third["answer"].tolist() == [1, 1, 2, 2, 1, 2, 2]
+    assert data.gold is None
+
+
+def test_dawid_and_skene_find_the_published_classes():
+    model = DawidSkene().fit(datasets.load_anesthesia().answers)
+    assert np.bincount(model.labels_).tolist() == [0, 18, 19, 5, 3]
+
+
+def test_the_shipped_ratings_are_those_of_the_file(data_folder):
+    path = data_folder / "label-only" / "anesthesia" / "anesthesia.csv"
+    want = Annotations.from_frame(pd.read_csv(path)).to_frame()
+    got = datasets.load_anesthesia().answers.to_frame()
+    pd.testing.assert_frame_equal(got, want)
 
 
 # -- small files of our own --------------------------------------------------------
@@ -194,11 +219,17 @@ def test_label_only_sets_have_their_known_sizes_and_votes(name):
         len(annotations),
     )
     assert sizes == SIZES[name]
-    if name == "anesthesia":
-        assert data.gold is None
-        assert len(annotations.without_repeats()) == 45 * 5
-    else:
-        assert_allclose(vote_accuracy(data), VOTES[name], atol=0.01)
+    assert_allclose(vote_accuracy(data), VOTES[name], atol=0.01)
+
+
+def test_sentiment_has_its_known_sizes_and_votes():
+    data = real(datasets.load_sentiment)
+    assert data.X.shape == (4999, 200)
+    assert data.X_test.shape == (3999, 200)
+    assert len(data.answers) == 27_746
+    assert len(data.answers.annotators) == 203
+    assert data.gold.dtype == data.gold_test.dtype == np.int64
+    assert_allclose(vote_accuracy(data), 0.89, atol=0.01)
 
 
 def test_labelme_has_its_known_sizes_and_votes():
