@@ -473,7 +473,7 @@ def test_repr_counts_everything(annotations):
 
 def test_a_read_report_says_what_was_left_out():
     report = ReadReport("a.csv", "long table", 1200, 1198, {"no answer": 2}, ("Odd.",))
-    want = "a.csv: long table, 1,200 rows, 1,198 annotations"
+    want = "a.csv: long table, 1,200 rows, 1,198 answers"
     assert str(report) == f"{want}\n  left out 2: no answer\n  Odd."
 
 

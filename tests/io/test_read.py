@@ -244,7 +244,7 @@ def test_an_item_with_two_rows_in_a_wide_table_is_named(written):
         ("item,item,label\n1,2,3\n", ["'item'", "more than once", "Rename"]),
         ("item,user,label\n1,2,3\n1,2\n", ["row 2", "2 values", "header has 3"]),
         ("item,user,label\n1,2,3\n1,2,0.5\n", ["row 2", "0.5", "measurement"]),
-        ("item,user,label\n1,2,\n", ["no annotation", "1 rows", "no answer: 1"]),
+        ("item,user,label\n1,2,\n", ["no annotation", "its 1 row (", "no answer: 1"]),
         ("just a line\n", ["column for the item"]),
         ('item,user,label\n1,"2,3\n1,2,3\n', ["row 1", "quotation mark opened"]),
         ("1,ann,cat\n1,bob,dog\n", ["'1', 'ann', 'cat'", "no header"]),

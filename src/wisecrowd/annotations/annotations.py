@@ -1,4 +1,4 @@
-"""The answers of a crowd, as integer codes sorted by item."""
+"""The answers of a crowd with their names: items, annotators, answers, gold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,23 +30,25 @@ Repeats = Literal["first", "last"] | None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Annotations:
-    """Who answered what about which item.
+    """Who gave which answer about which item.
 
     Make one with :meth:`from_frame`, :meth:`from_matrix`, :meth:`from_triples`,
     :meth:`from_dict` or :func:`wisecrowd.read_annotations`.
 
     Attributes
     ----------
-    items, annotators, answers : arrays
-        The vocabularies, sorted; a code is a position in them. The first
-        ``n_classes`` answers are the classes, any others (such as "can't tell")
-        say something about an item without being a class.
+    items, annotators, answers : arrays of length N, A, K
+        The vocabularies: every name once, sorted unless an order was given. The first
+        ``n_classes`` answers are the classes. Other answers, such as "can't tell", are
+        allowed but are not classes.
+    codes : Answers
+        The answers as integer codes, which are positions in the vocabularies.
     item, annotator, answer : int32 arrays of length L
-        One entry an annotation, sorted by item.
+        The columns of `codes`: one entry per answer, sorted by item.
     gold_codes : int32 array of length N
-        The class that is known for certain, -1 where none is.
+        The class of each item that is known for certain, -1 for the other items.
     report : ReadReport or None
-        What the reader found, where the annotations come from a file.
+        What was read and what was left out, if the annotations are from a file.
 
     Examples
     --------
@@ -65,7 +67,7 @@ class Annotations:
     gold_codes: Int[np.ndarray, " N"]
     report: ReadReport | None = None
 
-    # -- making one -------------------------------------------------------------
+    # -- made from other forms --------------------------------------------------
 
     @classmethod
     def from_triples(  # noqa: PLR0913  its settings are its arguments
@@ -81,24 +83,24 @@ class Annotations:
         gold: Gold | None = None,
         drop_repeats: Repeats = None,
     ) -> "Annotations":
-        """Three columns of equal length: item, annotator, answer.
+        """Make annotations from three columns: item, annotator, answer.
 
         Parameters
         ----------
         item, annotator, answer : sequences of length L
-            One entry an annotation. Repeated answers are all kept.
+            One entry per answer. Repeated answers are kept.
         items, annotators : sequences, optional
-            The vocabularies, if they should hold more than what occurs, or be in
-            another order than sorted.
+            The vocabularies. Default: the names that occur, sorted.
         classes : sequence, optional
-            The classes, in order; some may be unused. Default: every answer seen,
-            less those in `answers`.
+            The classes, in order; some may be unused. Default: every answer that
+            occurs, except those in `answers`.
         answers : sequence, optional
-            Answers that are allowed beside the classes, such as "can't tell".
+            Answers that are allowed but are not classes, such as "can't tell".
         gold : dict or Series, optional
-            Item to class, where it is known for certain.
+            From item to class, for items whose class is known for certain.
         drop_repeats : {"first", "last"}, optional
-            Keep one answer of an annotator on an item instead of all.
+            Which answer to keep if an annotator answered an item several times.
+            Default: all of them.
         """
         columns = {"item": item, "annotator": annotator, "answer": answer}
         lengths = {name: len(column) for name, column in columns.items()}
@@ -134,11 +136,11 @@ class Annotations:
         answer: str | None = None,
         **options: Any,
     ) -> "Annotations":
-        """Make one from a long table, one row an annotation.
+        """Make annotations from a long table, with one row per answer.
 
-        The columns are found by their usual names (task, item or subject; worker,
-        annotator or user; answer or answer), or named by `item`, `annotator` and
-        `answer`. Other options as in :meth:`from_triples`.
+        The columns are found by their usual names (item, task or subject; annotator,
+        worker or user; answer, label or rating), or named by `item`, `annotator` and
+        `answer`. Other options are those of :meth:`from_triples`.
 
         Examples
         --------
@@ -161,11 +163,11 @@ class Annotations:
         annotators: Ids | None = None,
         **options: Any,
     ) -> "Annotations":
-        """Make one from an (N, A) table: a row an item, a column an annotator.
+        """Make annotations from an (N, A) table: rows are items, columns annotators.
 
-        Missing answers are NaN, None or -1. Items and annotators are row and column
-        numbers unless named, or a DataFrame's index and columns. Items and annotators
-        without an answer stay in.
+        Missing answers are NaN, None or -1. The names of items and annotators are
+        given, or the index and the columns of a DataFrame, or row and column numbers.
+        Items and annotators without an answer are kept.
 
         Examples
         --------
@@ -202,9 +204,9 @@ class Annotations:
     def from_dict(
         cls, answers_of: Mapping[Any, Mapping[Any, Any]], **options: Any
     ) -> "Annotations":
-        """Make one from ``{item: {annotator: answer}}``, the form of peerannot.
+        """Make annotations from ``{item: {annotator: answer}}``, the form of peerannot.
 
-        A list of answers stands for repeated answers. Items without an answer stay in.
+        A list stands for repeated answers. Items without an answer are kept.
 
         Examples
         --------
@@ -224,12 +226,12 @@ class Annotations:
 
     @classmethod
     def from_target(cls, target: Any, **options: Any) -> "Annotations":
-        """Make one from a plain one-dimensional target: one annotator, all items."""
+        """Make annotations from a 1-D target: one annotator who answered every item."""
         said = np.asarray(target)
         rows = np.arange(len(said))
         return cls.from_triples(rows, np.zeros_like(rows), said, items=rows, **options)
 
-    # -- reading one ------------------------------------------------------------
+    # -- parts and sums ---------------------------------------------------------
 
     @property
     def classes(self) -> Array:
@@ -238,7 +240,7 @@ class Annotations:
 
     @property
     def gold(self) -> pd.Series:
-        """The known classes, a Series from item to class."""
+        """The gold classes, a Series from item to class."""
         known = np.flatnonzero(self.gold_codes >= 0)
         return pd.Series(
             self.classes[self.gold_codes[known]],
@@ -263,7 +265,7 @@ class Annotations:
 
     @property
     def n_classes(self) -> int:
-        """How many of the possible answers are classes: the first ones."""
+        """The number of classes, C; the first C answers are the classes."""
         return self.codes.n_classes
 
     def __len__(self) -> int:
@@ -284,7 +286,7 @@ class Annotations:
         return f"Annotations({', '.join(parts)}; {mean:.1f} per item)"
 
     def counts(self, by: Literal["item", "annotator"] = "item") -> Array:
-        """How often each answer was given: (N, K) for items, (A, K) for annotators."""
+        """Count each answer, per item (N, K) or per annotator (A, K)."""
         one_of(by, ("item", "annotator"), "by")
         return self.codes.counts(by)
 
@@ -299,27 +301,27 @@ class Annotations:
         )
 
     def to_matrix(self) -> Array:
-        """Return an (N, A) table of answer codes, -1 where there is none.
+        """Return an (N, A) table of answer codes, -1 for no answer.
 
-        Repeated answers of one annotator on one item do not fit into a matrix: make
-        them one with :meth:`without_repeats` first.
+        A matrix has one answer per item and annotator: drop repeated answers with
+        :meth:`without_repeats` first.
         """
         if self._repeated().any():
             raise InputError(
-                f"{int(self._repeated().sum())} answers repeat an annotator's answer "
-                f"on the same item, and a matrix holds one. "
+                f"{int(self._repeated().sum())} answers are repeated (same item, same "
+                f"annotator), but a matrix holds one answer per item and annotator. "
                 f"Use without_repeats() first."
             )
         matrix = np.full((len(self.items), len(self.annotators)), -1, dtype=np.int32)
         matrix[self.item, self.annotator] = self.answer
         return matrix
 
-    # -- changing one -----------------------------------------------------------
+    # -- changed copies ---------------------------------------------------------
 
     def without_repeats(
         self, keep: Literal["first", "last"] = "first"
     ) -> "Annotations":
-        """Keep one answer of each annotator on each item."""
+        """Return at most one answer per item and annotator: the first or the last."""
         one_of(keep, ("first", "last"), "drop_repeats")
         return self._rows(~self._repeated(keep))
 
@@ -328,8 +330,8 @@ class Annotations:
     ) -> "Annotations":
         """Return the annotations of some items, or by some annotators.
 
-        The vocabulary that is named becomes the given one, in the given order; the
-        others stay whole, so that models of the parts can be compared.
+        The chosen names become the vocabulary, in the given order. The other
+        vocabularies do not change, so that models of different parts can be compared.
         """
         chosen = self
         if items is not None:
@@ -362,7 +364,7 @@ class Annotations:
         return replace(self, items=names, gold_codes=gold)._recoded("item", where)
 
     def with_items(self, items: Ids) -> "Annotations":
-        """Return the same annotations with other names for the items, in order."""
+        """Return the same annotations with other names of the items, in order."""
         names = unique(vocabulary_values(items, "item"), "item")
         if len(names) != len(self.items):
             raise InputError(
@@ -371,7 +373,7 @@ class Annotations:
         return replace(self, items=names)
 
     def with_gold(self, gold: Gold) -> "Annotations":
-        """Return the same annotations with these classes known (and no others)."""
+        """Return the same annotations with this gold instead of theirs."""
         codes = gold_codes_of(gold_series(gold), self.items, self.classes)
         return replace(self, gold_codes=codes)
 
@@ -389,10 +391,10 @@ class Annotations:
         )
 
     def merge(self, other: "Annotations") -> "Annotations":
-        """Both together; their vocabularies may differ.
+        """Return the annotations of both; their vocabularies may differ.
 
-        What is a class in either is a class in the result; where both know an item's
-        gold class they must agree.
+        A class of either is a class of the result. If both have gold for an item, it
+        must be the same class.
         """
         gold = pd.concat([self.gold, other.gold])
         several = gold.groupby(level=0).nunique()
@@ -453,7 +455,7 @@ class Annotations:
         return replace(part, **changes)._recoded(code, where)
 
     def _recoded(self, code: str, where: Array) -> "Annotations":
-        """Give the items or the annotators other codes; the names are there already."""
+        """Return the codes for items or annotators that were renamed before."""
         item = where[self.item] if code == "item" else self.item
         annotator = where[self.annotator] if code == "annotator" else self.annotator
         sizes = len(self.items), len(self.annotators), *self.codes.shape[2:]

@@ -1,4 +1,4 @@
-"""From names to codes and back: ids, answers, classes and gold."""
+"""Vocabularies: from names (ids, answers, classes, gold) to integer codes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from wisecrowd._types import Array, Gold, Ids
 
 
 def unique(names: Array, what: str) -> Array:
-    """Return the names, if none of them occurs twice."""
+    """Return the names; raise an error if one of them occurs twice."""
     twice = pd.Series(names).duplicated()
     if twice.any():
         raise InputError(
@@ -27,7 +27,7 @@ def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Arra
         values = pd.Series(values)
     raw, found, used = _factorised(values)
     if (raw < 0).any():
-        vocabulary_values(values, what)  # says which row is missing
+        vocabulary_values(values, what)  # raises an error with the row
     seen = vocabulary_values(found[used], what)
     if vocabulary is None:
         order = np.argsort(seen, kind="stable")
@@ -89,7 +89,7 @@ def type_hint(left: Array, right: Array) -> str:
 
 
 def union(left: Array, right: Array, what: str) -> Array:
-    """Return the names of both; sorted, if both are."""
+    """Return the names of both vocabularies; sorted, if both are."""
     if len(left) and len(right) and left.dtype.kind != right.dtype.kind:
         raise InputError(
             f"the two sets cannot be merged: the {what} ids differ in type."
@@ -99,13 +99,13 @@ def union(left: Array, right: Array, what: str) -> Array:
         return left
     both = pd.unique(np.concatenate([left, right]))
     are_sorted = all((np.sort(names) == names).all() for names in (left, right))
-    return np.sort(both) if are_sorted else both  # else it is somebody's own order
+    return np.sort(both) if are_sorted else both  # an order that was given is kept
 
 
 def answer_names(
     seen: Array, classes: Ids | None, answers: Ids | None, gold: pd.Series | None
 ) -> tuple[Array, int]:
-    """Return the answers, classes first, and the number of classes."""
+    """Return all possible answers, the classes first, and the number of classes."""
     extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
     if classes is None:
         known = seen if gold is None else _with_gold_classes(seen, gold)
@@ -133,7 +133,7 @@ def _with_gold_classes(seen: Array, gold: pd.Series) -> Array:
 
 
 def check_answers_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
-    """Refuse answers without a code; `columns` say whose and on what the first is."""
+    """Raise an error about the first answer without a code; `columns` has its row."""
     bad = np.flatnonzero(codes < 0)
     if not len(bad):
         return
@@ -145,21 +145,21 @@ def check_answers_known(codes: Array, columns: dict[str, Any], names: Array) -> 
     )
     raise InputError(
         f"answer {answer} of annotator {annotator} on item {item} is not one of the "
-        f"{len(names)} known answers ({listed(names)}); "
-        f"{counted(len(bad), 'row')} with such answers. Add it to classes=, to "
-        f"answers= if it is not a class, or drop the rows."
+        f"{len(names)} known answers ({listed(names)}); {counted(len(bad), 'row')} "
+        f"with unknown answers. Add it to classes=, to answers= if it is not a class, "
+        f"or drop the rows."
         f"{type_hint(vocabulary_values([who['answer']], 'answer'), names)}"
     )
 
 
 def gold_series(gold: Gold | None) -> pd.Series | None:
-    """Return the known classes by item, or None where there is none."""
+    """Return gold as a Series from item to class, or None if it is empty."""
     if gold is None:
         return None
     if not isinstance(gold, (pd.Series, Mapping)):
         raise InputError(
             f"gold is a dict or a Series from item to class, not a "
-            f"{type(gold).__name__}: say which items the classes belong to."
+            f"{type(gold).__name__}. Add the items that the classes belong to."
         )
     series = gold if isinstance(gold, pd.Series) else pd.Series(dict(gold))
     series = series.dropna()
@@ -170,7 +170,7 @@ def gold_series(gold: Gold | None) -> pd.Series | None:
 
 
 def gold_codes_of(gold: pd.Series | None, items: Array, classes: Array) -> Array:
-    """Return the code of each item's known class, -1 where none is."""
+    """Return the code of the gold class of each item, -1 for an item without gold."""
     codes = np.full(len(items), -1, dtype=np.int32)
     if gold is None:
         return codes

@@ -40,25 +40,24 @@ FEATURE_NAMES = ("x", "features", "embeddings", "data", "arr_0")
 def read_features(
     path: str | PathLike[str], *, item: str | None = None, key: str | None = None
 ) -> tuple[Array, Array | None]:
-    r"""Read a table of features, and the ids of its rows where the file has them.
+    r"""Read a table of features, and the ids of its rows if the file has ids.
 
     Parameters
     ----------
     path : path
         A ``.npy``, ``.npz``, CSV, TSV, Parquet or HDF5 file, recognised by its content.
     item : str, optional
-        The column (or array) that holds the item ids. Default: the one that is called
-        item, task, subject, id, index, filename or the like, else the only column of
-        text.
+        The column (or array) of the item ids. Default: the one called item, task,
+        subject, id, index, filename or similar, otherwise the only column of text.
     key : str, optional
         The array of features in an npz or HDF5 file, or the column of vectors in a
-        Parquet file. Default: the only one that it can be, or the one called X,
-        features, embeddings or data.
+        Parquet file. Default: the only one, or the one called X, features, embeddings
+        or data.
 
     Returns
     -------
     X : array of shape (N, D)
-        The features; float32 if they are so in the file, otherwise float64.
+        The features: float32 if they are float32 in the file, otherwise float64.
     items : array of length N, or None
         The ids: whole numbers or text.
 
@@ -98,7 +97,7 @@ def _checked_ids(items: Array, n_rows: int) -> Array:
         raise InputError(
             f"{int(twice.sum()):,} item ids occur more than once: "
             f"{listed(pd.unique(ids[twice]), 5)} (row {first + 1:,} is the first "
-            f"repeat). Each item has one row of features."
+            f"repeat). Keep one row per item."
         )
     return ids
 
@@ -161,7 +160,7 @@ def _load_trouble(error: Exception) -> str:
             "an array in it holds Python objects, which are not loaded for safety. "
             "Save ids as text, e.g. np.array(ids, dtype=str), and features as numbers."
         )
-    return f"the file is broken, or no array of NumPy: {error}. Save it again."
+    return f"the file is broken, or not an array of NumPy: {error}. Save it again."
 
 
 def _from_hdf5(source: Source, item: str | None, key: str | None) -> Parts:
@@ -196,7 +195,7 @@ def _from_arrays(
 
 
 def _feature_key(shapes: Mapping[str, tuple[int, ...]], key: str | None) -> str:
-    """Return the array that is named, the only one with two axes, or a usual name."""
+    """Return the name of the array: given, the only one with two axes, or usual."""
     shown = ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
     if key is not None:
         if key not in shapes:

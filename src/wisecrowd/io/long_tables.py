@@ -1,4 +1,4 @@
-"""Long tables, a row an annotation: from text, Parquet and JSON."""
+"""Long tables, with one row per answer: text, Parquet and JSON."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -13,12 +13,12 @@ from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import Source, json_columns, json_records, whole_table
 
-Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column
+Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column name
 Given = Mapping[str, str | None]  # the columns that the user named
 
 
 def long_text(source: Source, given: Given) -> RawAnnotations:
-    """Read a text table; its values have no types."""
+    """Read a text table; the types are recognised later."""
     names = _column_of(source.columns, given)
     table = whole_table(source, list(dict.fromkeys(names.values())))
     columns = {role: coded(table[name]) for role, name in names.items()}
@@ -26,9 +26,9 @@ def long_text(source: Source, given: Given) -> RawAnnotations:
 
 
 def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
-    """Read a Parquet file, and the list of classes if it is one of ours."""
+    """Read a Parquet file, and the list of classes that wisecrowd may have stored."""
     names = _column_of(schema.names, given)
-    # one column in memory at a time, as it stands: text takes more room than codes
+    # One column at a time: text takes more memory than codes.
     columns = {
         role: coded(pq.read_table(path, columns=[name])[name])
         for role, name in names.items()
@@ -40,7 +40,7 @@ def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
 
 
 def long_json_lines(source: Source, given: Given) -> RawAnnotations:
-    """Read JSON lines with Arrow; where it finds more than one type, line by line."""
+    """Read JSON lines with Arrow; line by line if a column has several types."""
     _, first = next(json_records(source))
     if isinstance(first, dict):
         names = _column_of(first, given)
@@ -52,13 +52,13 @@ def long_json_lines(source: Source, given: Given) -> RawAnnotations:
 
 
 def long_json(content: Any, given: Given) -> RawAnnotations:
-    """Find the annotations in a list of records, or in columns."""
+    """Read a list of records, or a dictionary of columns."""
     records = _rows(content) if _is_column_table(content) else content
     return _records(enumerate(records, start=1), given, "long JSON", "record")
 
 
 def is_long_json(content: Any) -> bool:
-    """Say whether this is a list of records, or a table by columns."""
+    """Return whether this is a list of records, or a dictionary of columns."""
     is_list = isinstance(content, list) and bool(content)
     return _is_column_table(content) or (is_list and isinstance(content[0], dict))
 
@@ -67,7 +67,7 @@ def is_long_json(content: Any) -> bool:
 
 
 def _column_of(columns: Iterable[str], given: Given) -> dict[str, str]:
-    """Return the column of each role, and of gold where there is one."""
+    """Return the names of the columns of item, annotator, answer and, if any, gold."""
     columns = list(columns)
     names = dict(zip(ROLES, column_names(columns, **given), strict=True))
     others = [name for name in columns if name not in names.values()]
@@ -98,7 +98,7 @@ def _found(
 
 
 def _is_column_table(content: Any) -> bool:
-    """Say whether this is what ``DataFrame.to_json`` or ``to_dict("list")`` writes."""
+    """Return whether ``DataFrame.to_json`` or ``to_dict("list")`` made this."""
     if not isinstance(content, dict):
         return False
     try:
@@ -146,9 +146,9 @@ def record_columns(
             if isinstance(value, dict | list):
                 raise InputError(
                     f"the {role} in {word} {number:,} is a {type(value).__name__}: "
-                    f"{str(value)[:60]}. Expected was a name or a number."
+                    f"{str(value)[:60]}. A name or a number was expected."
                 )
             coders[role].append(None if value == "" else value)
     if not names:
-        raise InputError("the file is empty: it holds no record.")
+        raise InputError("the file is empty: there is no record in it.")
     return {role: coder.coded() for role, coder in coders.items()}, names

@@ -17,7 +17,7 @@ GROUND_TRUTH = "ground truth"
 
 
 def recognises(content: Any) -> bool:
-    """Say whether this is a list of tasks."""
+    """Return whether this is a list of tasks."""
     return (
         isinstance(content, list)
         and bool(content)
@@ -29,7 +29,7 @@ def recognises(content: Any) -> bool:
 def read(
     content: Any, *, task: str | None = None, item: str | None = None
 ) -> RawAnnotations:
-    """Find the choices of one control tag in an export.
+    """Read the choices of one control tag of an export.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def read(
     """
     if not recognises(content):
         raise InputError(
-            "this is no Label Studio export: a list of tasks, each with "
+            "this is not a Label Studio export: a list of tasks, each with "
             "'annotations', was expected. Export as JSON (not JSON-MIN)."
         )
     questions: dict[str, Question] = {}
@@ -100,7 +100,7 @@ def _annotator(annotation: dict[str, Any]) -> Any:
 def _add(
     questions: dict[str, Question], item: Any, annotation: dict[str, Any]
 ) -> list[str]:
-    """Add the answers of one person on one task; return why there is none."""
+    """Add the answers in one annotation; return the reason if there is none."""
     parts = [p for p in annotation.get("result") or [] if "from_name" in p]
     if annotation.get("was_cancelled"):
         return ["skipped by the annotator"]
