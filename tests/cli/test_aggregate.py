@@ -73,7 +73,7 @@ def test_the_tables_of_a_run_say_what_the_model_says(run, answers, tmp_path):
     assert_array_equal(one["mean"], model.confusion_[who, 1])
     people = pd.read_csv(tmp_path / "run/annotators.csv")
     assert list(people.columns) == list(model.annotator_summary().columns)
-    trace = pd.read_csv(tmp_path / "run/trace.csv")
+    trace = pd.read_csv(tmp_path / "run/trace.csv", float_precision="round_trip")
     assert_array_equal(trace["bound"], model.trace_["bound"])
 
 
