@@ -8,6 +8,7 @@ texts never wait for JAX. The class is imported when it is requested.
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -145,3 +146,23 @@ def cite(model: Any) -> str:
     """
     info = METHODS.info(model) if isinstance(model, str) else model.method
     return "\n\n".join(text for text in (info.bibtex, LIBRARY) if text)
+
+
+def method_name(name: str, methods: Mapping[str, Any] = METHODS) -> str:
+    """Return the command-line name of a method, however it is spelt.
+
+    Examples
+    --------
+    >>> method_name("Dawid_Skene")
+    'dawid-skene'
+    """
+    from wisecrowd._checks import InputError, listed
+
+    key = name.strip().lower().replace("_", "-")
+    if key in methods:
+        return key
+    close = get_close_matches(key, list(methods), n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise InputError(
+        f"there is no method {name!r}; the methods are {listed(methods, 20)}.{hint}"
+    )
