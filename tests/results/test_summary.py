@@ -14,7 +14,7 @@ KEYS = [
     "method", "settings", "read", "notes", "n_items", "n_annotators", "n_answers",
     "n_certain", "bound", "seconds", "dependence", "answers_per_item",
     "independent_answers_per_item", "gold", "adversaries", "spammers", "classes",
-    "labels", "annotators",
+    "items_per_class", "labels", "annotators",
 ]  # fmt: skip
 
 
@@ -27,7 +27,9 @@ def test_a_summary_is_json_and_has_the_documented_keys(crowd, model):
     assert found["method"] == "bcc"
     assert found["settings"] == model.get_params()
     assert found["read"] is None
-    assert [row["class"] for row in found["classes"]] == crowd.classes.tolist()
+    assert found["classes"] == crowd.classes.tolist()
+    n_items = [row["n_items"] for row in found["items_per_class"]]
+    assert n_items == [(model.labels_ == name).sum() for name in crowd.classes]
     assert found["labels"][4]["label"] == model.labels_[4]
     assert (
         found["annotators"][2]["accuracy"] == (model.annotator_summary()["accuracy"][2])

@@ -223,10 +223,14 @@ def _check_features(models: Mapping[str, Any], X: Any) -> None:
 
 
 def with_seed(model: Any, seed: int) -> Any:
-    """Return a copy of a method that draws its random numbers from this seed."""
+    """Return a copy of a method that draws its random numbers from this seed.
+
+    It has no checkpoint: that belongs to one fit, and here are several.
+    """
     copy = clone(model)
-    has_seed = "random_state" in copy.get_params(deep=False)
-    return copy.set_params(random_state=seed) if has_seed else copy
+    changes = {"random_state": seed, "checkpoint": None, "resume": False}
+    known = copy.get_params(deep=False)
+    return copy.set_params(**{k: v for k, v in changes.items() if k in known})
 
 
 # -- fits and scores ----------------------------------------------------------------

@@ -60,7 +60,8 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
             "independent_answers_per_item": independent,
             "gold": gold_scores(model, annotations),
             **flagged(people),
-            "classes": class_table(items, model.classes_),
+            "classes": model.classes_,
+            "items_per_class": class_table(items, model.classes_),
             "labels": items,
             "annotators": people,
         }
