@@ -96,7 +96,9 @@ def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
         raise OSError(28, "No space left on device", "run/labels.csv")
 
     monkeypatch.setattr("wisecrowd.cli.outcome.write_run", failing_write)
-    result = run("aggregate", answers, "-q", "--out", answers.with_name("run"))
+    result = run(
+        "aggregate", answers, "-q", "-m", "glad", "--out", answers.with_name("run")
+    )
     one_sentence(result, "run/labels.csv: No space left on device.")
 
 
@@ -186,7 +188,7 @@ def test_names_outside_the_terminals_charset_do_not_stop_the_output(tmp_path):
 
 
 def test_a_closed_pipe_ends_quietly(answers):
-    command = f"{WISECROWD} aggregate {answers} -q --json | head -c 1"
+    command = f"{WISECROWD} aggregate {answers} -m glad -q --json | head -c 1"
     result = subprocess.run(
         command, shell=True, capture_output=True, text=True, check=False
     )

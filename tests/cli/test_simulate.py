@@ -42,9 +42,7 @@ def test_the_seed_makes_the_crowd(run, tmp_path):
     assert a == b != c
 
 
-def test_more_answers_than_annotators_is_refused_with_the_option_that_helps(
-    run, tmp_path
-):
+def test_too_many_answers_are_refused_with_the_option_that_helps(run, tmp_path):
     out = tmp_path / "crowd.csv"
     command = ("simulate", "-o", out, "--items", 9, "--annotators", 3, "--answers", 5)
     result = run(*command)

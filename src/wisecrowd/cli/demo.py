@@ -7,7 +7,7 @@ import typer
 
 from wisecrowd.cli import options as opt
 
-N_INDUCING = 50  # half of the default: enough for digits of 8 x 8 pixels
+SETTINGS: dict[str, Any] = {"n_inducing": 50}  # enough for 8 x 8 pixels
 INTRODUCTION = """\
 Five annotators say which digit they see: three are careful, one guesses, and one
 is wrong on purpose. wisecrowd is not told who is who.
@@ -33,13 +33,13 @@ def demo(
     show.say(f"{INTRODUCTION}{show.sizes(digits.answers)}\n")
     rows = [_row(*way, digits) for way in _two_steps(digits)]
     show.say("Learning labels, annotators and a classifier together (SVGPCR) ...")
-    crowd = SVGPCR(N_INDUCING, random_state=seed).fit(
+    crowd = SVGPCR(**SETTINGS, random_state=seed).fit(
         digits.X, digits.answers, items=digits.answers.items
     )
     proba = crowd.predict_proba(digits.X_test)
     rows.append(_row("SVGPCR, all at once", crowd.label_proba_, proba, digits))
     show.say("For comparison: learning from the true classes (SVGP) ...\n")
-    right = SVGP(N_INDUCING, random_state=seed).fit(digits.X, truth)
+    right = SVGP(**SETTINGS, random_state=seed).fit(digits.X, truth)
     proba = right.predict_proba(digits.X_test)
     rows.append(_row("SVGP, on the true classes", right.label_proba_, proba, digits))
     show.show_table(

@@ -93,9 +93,9 @@ def compare(
     >>> import wisecrowd as wc
     >>> crowd = wc.simulate(50, 7, 3, random_state=0)
     >>> gold = dict(enumerate(crowd.truth))
-    >>> table = wc.compare([wc.MajorityVote(), "bcc"], crowd.answers, gold=gold)
+    >>> table = wc.compare([wc.MajorityVote(), "glad"], crowd.answers, gold=gold)
     >>> table["method"].tolist(), table["accuracy"].round(1).tolist()
-    (['majority-vote', 'bcc'], [0.9, 0.9])
+    (['majority-vote', 'glad'], [0.9, 0.9])
     """
     found = compared(
         methods,
