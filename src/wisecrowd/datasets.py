@@ -20,8 +20,8 @@ from jaxtyping import Float
 from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Array, Confusion
 from wisecrowd.annotations import Annotations
-from wisecrowd.simulation.crowds import draw_answers
 from wisecrowd.simulation.annotators import Seed, paper_annotators
+from wisecrowd.simulation.crowds import draw_answers
 
 LABEL_ONLY = (
     "bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt", "anesthesia",

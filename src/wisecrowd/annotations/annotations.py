@@ -10,7 +10,6 @@ from jaxtyping import Int
 
 from wisecrowd._checks import InputError, counted, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Gold, Ids
-from wisecrowd.answers import Answers
 from wisecrowd.annotations.headers import column_names
 from wisecrowd.annotations.read_report import ReadReport
 from wisecrowd.annotations.vocabulary import (
@@ -24,9 +23,9 @@ from wisecrowd.annotations.vocabulary import (
     union,
     unique,
 )
+from wisecrowd.answers import Answers
 
 Repeats = Literal["first", "last"] | None
-CODES = ("item", "annotator", "answer")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,16 +111,15 @@ class Annotations:
         answer_code, seen = encoded(answer, None, "answer")
         gold_of = gold_series(gold)
         names, n_classes = answer_names(seen, classes, answers, gold_of)
-        recode = pd.Index(names).get_indexer(pd.Index(seen))
-        check_answers_known(recode[answer_code], columns, names)
+        if names is not seen:
+            answer_code = pd.Index(names).get_indexer(pd.Index(seen))[answer_code]
+            check_answers_known(answer_code, columns, names)
         sizes = len(item_names), len(annotator_names), n_classes, len(names)
         made = cls(
             items=item_names,
             annotators=annotator_names,
             answers=names,
-            codes=Answers.from_codes(
-                item_code, annotator_code, recode[answer_code], sizes
-            ),
+            codes=Answers.from_codes(item_code, annotator_code, answer_code, sizes),
             gold_codes=gold_codes_of(gold_of, item_names, names[:n_classes]),
         )
         return made.without_repeats(drop_repeats) if drop_repeats else made
@@ -149,7 +147,9 @@ class Annotations:
         >>> Annotations.from_frame(table)
         Annotations(1 item, 2 annotators, 2 classes, 2 answers; 2.0 per item)
         """
-        names = column_names(frame.columns, item=item, annotator=annotator, answer=answer)
+        names = column_names(
+            frame.columns, item=item, annotator=annotator, answer=answer
+        )
         return cls.from_triples(*(frame[name] for name in names), **options)
 
     @classmethod
@@ -227,9 +227,7 @@ class Annotations:
         """Make one from a plain one-dimensional target: one annotator, all items."""
         said = np.asarray(target)
         rows = np.arange(len(said))
-        return cls.from_triples(
-            rows, np.zeros_like(rows), said, items=rows, **options
-        )
+        return cls.from_triples(rows, np.zeros_like(rows), said, items=rows, **options)
 
     # -- reading one ------------------------------------------------------------
 
@@ -343,20 +341,22 @@ class Annotations:
     def align(self, items: Ids) -> "Annotations":
         """Return the same annotations over the items of a feature table, in its order.
 
-        Items that nobody annotated stay in; an annotation of an item that is not
-        there is an error.
+        The ids become those of the table. Numbers and text are compared as text: item 7
+        of the table is item "7" of the annotations. Items without an answer are kept if
+        the table has them, and dropped if it does not. An answer about an item that is
+        not in the table is an error.
+
+        Examples
+        --------
+        >>> answers = Annotations.from_triples(["7", "8"], ["ann", "bob"], [0, 1])
+        >>> answers.align([9, 8, 7]).to_frame()["item"].tolist()
+        [8, 7]
         """
         names = unique(vocabulary_values(items, "item"), "item")
         where = positions(self.items, names)
-        used = (self.codes.n_per_item > 0) | (self.gold_codes >= 0)
-        lost = np.flatnonzero((where < 0) & used)
-        if len(lost):
-            raise InputError(
-                f"{len(lost)} of {int(used.sum())} annotated items have no features: "
-                f"{listed(self.items[lost], 5)}. Add their rows, or leave their "
-                f"annotations out with answers.subset(items=...)."
-                f"{type_hint(self.items, names)}"
-            )
+        lost = (where < 0) & (self.codes.n_per_item > 0)
+        if lost.any():
+            raise InputError(self._without_features(lost, names))
         gold = np.full(len(names), -1, dtype=np.int32)
         gold[where[where >= 0]] = self.gold_codes[where >= 0]
         return replace(self, items=names, gold_codes=gold)._recoded("item", where)
@@ -412,6 +412,21 @@ class Annotations:
 
     # -- inside -----------------------------------------------------------------
 
+    def _without_features(self, lost: Array, names: Array) -> str:
+        """Say which items have answers and no features."""
+        n_lost, n_answered = int(lost.sum()), int((self.codes.n_per_item > 0).sum())
+        shown = listed(self.items[lost], 5)
+        if n_lost == n_answered:
+            return (
+                f"none of the {counted(n_answered, 'answered item')} has features: the "
+                f"answers are about {shown}, the features about {listed(names, 5)}."
+                f"{type_hint(self.items, names)}"
+            )
+        return (
+            f"{n_lost:,} of {n_answered:,} answered items have no features: {shown}. "
+            f"Add their rows to the features, or remove their answers."
+        )
+
     def _rows(self, keep: Array) -> "Annotations":
         return replace(self, codes=self.codes.some(keep))
 
@@ -439,7 +454,8 @@ class Annotations:
 
     def _recoded(self, code: str, where: Array) -> "Annotations":
         """Give the items or the annotators other codes; the names are there already."""
-        columns = {name: getattr(self.codes, name) for name in CODES}
-        columns[code] = where[columns[code]]
+        item = where[self.item] if code == "item" else self.item
+        annotator = where[self.annotator] if code == "annotator" else self.annotator
         sizes = len(self.items), len(self.annotators), *self.codes.shape[2:]
-        return replace(self, codes=Answers.from_codes(*columns.values(), sizes))
+        codes = Answers.from_codes(item, annotator, self.answer, sizes)
+        return replace(self, codes=codes)

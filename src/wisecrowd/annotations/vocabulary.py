@@ -22,44 +22,47 @@ def unique(names: Array, what: str) -> Array:
 
 
 def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
-    """Codes of the values and the sorted (or the given) vocabulary."""
+    """Return the codes of the values, and the sorted (or the given) vocabulary."""
     if not isinstance(values, pd.Series):
         values = pd.Series(values)
-    raw, found = _factorised(values)
+    raw, found, used = _factorised(values)
     if (raw < 0).any():
         vocabulary_values(values, what)  # says which row is missing
-    seen = vocabulary_values(found, what)
+    seen = vocabulary_values(found[used], what)
     if vocabulary is None:
         order = np.argsort(seen, kind="stable")
-        rank = np.empty(len(seen), dtype=np.int32)
-        rank[order] = np.arange(len(seen), dtype=np.int32)
-        return rank[raw], seen[order]
-    names = unique(vocabulary_values(vocabulary, what), what)
-    where = positions(seen, names)
+        names, where = seen[order], np.argsort(order)
+    else:
+        names = unique(vocabulary_values(vocabulary, what), what)
+        where = positions(seen, names)
     if (where < 0).any():
         raise InputError(
             f"{int((where < 0).sum())} {what} ids are not in {what}s=: "
             f"{listed(seen[where < 0], 5)}.{type_hint(seen, names)}"
         )
-    return where[raw].astype(np.int32), names
+    code_of = np.full(len(found), -1, dtype=np.int32)
+    code_of[used] = where
+    return code_of[raw], names
 
 
-def _factorised(values: pd.Series) -> tuple[Array, Any]:
-    """Return codes, -1 for a missing value, and the distinct values."""
+def _factorised(values: pd.Series) -> tuple[Array, Array, Array]:
+    """Return codes (-1 for a missing value), their names, and which of them occur.
+
+    A categorical column has codes already: its values are not looked at again.
+    """
     if not isinstance(values.dtype, pd.CategoricalDtype):
-        return pd.factorize(values, use_na_sentinel=True)
-    # the codes are there: three times faster than to look at every value again
+        codes, names = pd.factorize(values, use_na_sentinel=True)
+        return codes, np.asarray(names), np.ones(len(names), dtype=bool)
     codes = values.cat.codes.to_numpy()
-    used = np.bincount(codes + 1, minlength=len(values.cat.categories) + 1)[1:] > 0
-    rank = np.append(np.cumsum(used) - 1, -1)
-    return rank[codes], np.asarray(values.cat.categories)[used]
+    counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))
+    return codes, np.asarray(values.cat.categories), counts > 0
 
 
 def positions(values: Array, vocabulary: Array) -> Array:
     """Return the positions of values in a vocabulary, -1 where they are not in it.
 
-    Where one side is numbers and the other is text, they are compared as text: the 7
-    of a table of features is the "7" of a file of answers.
+    Numbers and text are compared as text: the 7 of a table of features is the "7" of a
+    file of answers. So are true, false and text, whatever their capitals.
 
     Examples
     --------
@@ -67,20 +70,22 @@ def positions(values: Array, vocabulary: Array) -> Array:
     [1, -1]
     """
     kinds = {values.dtype.kind, vocabulary.dtype.kind}
-    if kinds == {"i", "O"}:
-        values, vocabulary = (v.astype(str).astype(object) for v in (values, vocabulary))
-    elif len(kinds) > 1:
+    here, there = pd.Index(values), pd.Index(vocabulary)
+    if len(kinds) == 2 and "O" in kinds:
+        text = [pd.Index(index.astype(str)) for index in (here, there)]
+        here, there = [t.str.lower() for t in text] if "b" in kinds else text
+    if kinds == {"i", "b"} or not there.is_unique:
         return np.full(len(values), -1)
-    return pd.Index(vocabulary).get_indexer(pd.Index(values))
+    return there.get_indexer(here)
 
 
 def type_hint(left: Array, right: Array) -> str:
-    """Say that two vocabularies differ in type, if they do."""
+    """Return a remark that two vocabularies differ in type, if they do."""
     if left.dtype.kind == right.dtype.kind:
         return ""
     kinds = {"i": "numbers", "O": "text", "b": "true/false"}
     here, there = (kinds.get(a.dtype.kind, "other") for a in (left, right))
-    return f" (They are {here} on one side and {there} on the other: convert one.)"
+    return f" (They are {here} on one side and {there} on the other.)"
 
 
 def union(left: Array, right: Array, what: str) -> Array:
@@ -88,7 +93,7 @@ def union(left: Array, right: Array, what: str) -> Array:
     if len(left) and len(right) and left.dtype.kind != right.dtype.kind:
         raise InputError(
             f"the two sets cannot be merged: the {what} ids differ in type."
-            f"{type_hint(left, right)}"
+            f"{type_hint(left, right)} Convert one of them."
         )
     if left is right or (len(left) == len(right) and (left == right).all()):
         return left
@@ -135,7 +140,9 @@ def check_answers_known(codes: Array, columns: dict[str, Any], names: Array) -> 
     who = {
         name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()
     }
-    answer, annotator, item = (listed([who[n]]) for n in ("answer", "annotator", "item"))
+    answer, annotator, item = (
+        listed([who[n]]) for n in ("answer", "annotator", "item")
+    )
     raise InputError(
         f"answer {answer} of annotator {annotator} on item {item} is not one of the "
         f"{len(names)} known answers ({listed(names)}); "

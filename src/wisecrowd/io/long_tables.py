@@ -1,16 +1,16 @@
 """Long tables, a row an annotation: from text, Parquet and JSON."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed
+from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
-from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.sources import Source, json_columns, json_records, whole_table
 
 Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column
@@ -116,19 +116,31 @@ def _rows(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _records(
-    records: Iterator[tuple[int, Any]], given: Given, form: str, word: str
+    records: Iterable[tuple[int, Any]], given: Given, form: str, word: str
 ) -> RawAnnotations:
-    """Make a long table of records; the first names the columns."""
-    coders = {role: Coder() for role in (*ROLES, "gold")}
-    names: dict[str, str] = {}
+    """Return the annotations in a list of records."""
+    columns, names = record_columns(records, lambda r: _column_of(r, given), word)
+    return _found(columns, names, form)
+
+
+def record_columns(
+    records: Iterable[tuple[int, Any]], named: Callable[[Any], Names], word: str
+) -> tuple[dict[str, Coded], Names]:
+    """Return the columns of numbered JSON records, and their names.
+
+    `named` returns the name of each column, from the first record. `word` is what a
+    record is called in messages: line or record.
+    """
+    names: Names = {}
+    coders: dict[str, Coder] = {}
     for number, record in records:
         if not isinstance(record, dict):
             raise InputError(
-                f"{word} {number:,} is not a record but {str(record)[:60]!r}; "
-                f"expected was "
-                f'{{"item": ..., "annotator": ..., "answer": ...}}.'
+                f'{word} {number:,} is not a record such as {{"item": ..., ...}}: '
+                f"{str(record)[:60]!r}."
             )
-        names = names or _column_of(record, given)
+        names = names or named(record)
+        coders = coders or {role: Coder() for role in names}
         for role, name in names.items():
             value = record.get(name)
             if isinstance(value, dict | list):
@@ -139,5 +151,4 @@ def _records(
             coders[role].append(None if value == "" else value)
     if not names:
         raise InputError("the file is empty: it holds no record.")
-    columns = {role: coders[role].coded() for role in names}
-    return _found(columns, names, form)
+    return {role: coder.coded() for role, coder in coders.items()}, names

@@ -84,7 +84,7 @@ def chosen_question(
 def from_question(
     form: str, question: Question, n_rows: int, notes: Sequence[str] = ()
 ) -> RawAnnotations:
-    """Make a RawAnnotations of the question that was chosen, with what there is to note."""
+    """Return the answers to the chosen question, and the notes about them."""
     gold, more = _agreed(question.gold)
     return RawAnnotations(
         form,

@@ -11,8 +11,8 @@ import pandas as pd
 from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array, Ids
 from wisecrowd.annotations import Annotations, Repeats
-from wisecrowd.io.columns import Coded, checked_column, retyped_column
 from wisecrowd.annotations.read_report import ReadReport
+from wisecrowd.io.columns import Coded, checked_column, retyped_column
 
 METADATA = b"wisecrowd"  # where our Parquet files keep the list of classes
 
@@ -63,9 +63,10 @@ def gold_of_rows(item: Coded, gold: Coded) -> dict[Any, Any]:
     if len(twice):
         where = twice[0]
         both = [gold.names[code] for code in pairs[1, where : where + 2]]
+        first = listed([item.names[pairs[0, where]]])
         raise InputError(
-            f"{len(twice):,} items have more than one gold class: item "
-            f"{listed([item.names[pairs[0, where]]])} has {listed(both)}. Correct them."
+            f"more than one gold class was given for {counted(len(twice), 'item')}: "
+            f"item {first} has {listed(both)}. Correct the rows."
         )
     return dict(zip(item.names[pairs[0]].tolist(), gold.names[pairs[1]], strict=True))
 

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Ids
 from wisecrowd.annotations import Annotations, Repeats
-from wisecrowd.io.raw import RawAnnotations, annotations_from
 from wisecrowd.annotations.headers import ROLES, column_names
 from wisecrowd.io.long_tables import (
     is_long_json,
@@ -20,6 +19,7 @@ from wisecrowd.io.long_tables import (
     long_text,
 )
 from wisecrowd.io.platforms import label_studio, mturk, peerannot, toloka, zooniverse
+from wisecrowd.io.raw import RawAnnotations, annotations_from
 from wisecrowd.io.sources import (
     NUMBER,
     Source,

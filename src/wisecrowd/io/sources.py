@@ -97,6 +97,20 @@ def errors_of_parquet() -> Iterator[None]:
         ) from None
 
 
+def range_index(schema: Any, n_rows: int) -> dict[str, Any]:
+    """Return the index of a DataFrame that its Parquet file keeps as a range.
+
+    pandas writes an index such as 1, 2, 3, ... into the metadata only. The result has
+    one column, or none: an index without a name that counts the rows from 0 is no id.
+    """
+    for index in (schema.pandas_metadata or {}).get("index_columns", []):
+        if isinstance(index, dict) and index["kind"] == "range":
+            ids = range(index["start"], index["stop"], index["step"])
+            if len(ids) == n_rows and (index["name"] or ids != range(n_rows)):
+                return {index["name"] or "__index_level_0__": pa.array(ids)}
+    return {}
+
+
 def existing_file(path: Any) -> Path:
     """Return the path, if there is a file with something in it."""
     path = Path(path).expanduser()

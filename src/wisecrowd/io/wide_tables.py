@@ -7,9 +7,9 @@ import numpy as np
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array
+from wisecrowd.annotations.headers import ALIASES, GOLD_NAMES, check_column, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import RawAnnotations, gold_of_rows
-from wisecrowd.annotations.headers import ALIASES, GOLD_NAMES, check_column, first_named
 from wisecrowd.io.sources import NUMBER, Source, whole_table
 
 ITEM_NAMES = {*ALIASES["item"], "", "id", "index", "name", "image", "file", "filename"}

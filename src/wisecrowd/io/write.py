@@ -73,7 +73,9 @@ def _long_columns(annotations: Annotations) -> Any:
         "annotator": _dictionary(
             np.concatenate([annotations.annotator, nobody]), annotations.annotators
         ),
-        "answer": _dictionary(np.concatenate([annotations.answer, nobody]), annotations.answers),
+        "answer": _dictionary(
+            np.concatenate([annotations.answer, nobody]), annotations.answers
+        ),
     }
     if (annotations.gold_codes >= 0).any():
         columns["gold"] = _dictionary(annotations.gold_codes[item], annotations.classes)
@@ -121,7 +123,9 @@ def _write_parquet(annotations: Annotations, path: Path) -> None:
         "classes": annotations.answers[:split].tolist(),
         "answers": annotations.answers[split:].tolist() or None,
     }
-    table = _long_columns(annotations).replace_schema_metadata({METADATA: json.dumps(known)})
+    table = _long_columns(annotations).replace_schema_metadata(
+        {METADATA: json.dumps(known)}
+    )
     with path.open("wb") as file:
         pq.write_table(table, file, compression="zstd")
 

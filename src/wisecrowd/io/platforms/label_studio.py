@@ -4,13 +4,13 @@ from collections import Counter
 from typing import Any
 
 from wisecrowd._checks import InputError, listed
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.questions import (
     Question,
     chosen_question,
     from_question,
     note_gold_answers,
 )
+from wisecrowd.io.raw import RawAnnotations
 
 LISTS = ("annotations", "completions")  # the second in exports before version 1.0
 GROUND_TRUTH = "ground truth"
@@ -26,7 +26,9 @@ def recognises(content: Any) -> bool:
     )
 
 
-def read(content: Any, *, task: str | None = None, item: str | None = None) -> RawAnnotations:
+def read(
+    content: Any, *, task: str | None = None, item: str | None = None
+) -> RawAnnotations:
     """Find the choices of one control tag in an export.
 
     Parameters

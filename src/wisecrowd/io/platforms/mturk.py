@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.annotations.headers import GOLD_NAMES, check_column
 from wisecrowd.io.questions import Question, chosen_question, from_question
+from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import Source, parsed, table_rows
 
 NEEDED = ("HITId", "WorkerId")
@@ -19,7 +19,9 @@ def recognises(columns: tuple[str, ...]) -> bool:
     return set(NEEDED) <= set(columns) and any(c.startswith(PREFIX) for c in columns)
 
 
-def read(source: Source, *, task: str | None = None, item: str | None = None) -> RawAnnotations:
+def read(
+    source: Source, *, task: str | None = None, item: str | None = None
+) -> RawAnnotations:
     """Read the answers to one question of a batch.
 
     Parameters

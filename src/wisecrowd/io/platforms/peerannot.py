@@ -3,8 +3,8 @@
 from typing import Any
 
 from wisecrowd._checks import InputError
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.questions import Question, from_question
+from wisecrowd.io.raw import RawAnnotations
 
 
 def recognises(content: Any) -> bool:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.annotations.headers import check_column
 from wisecrowd.io.questions import Question, chosen_question, from_question
+from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import Source, table_rows
 
 WORKER = "ASSIGNMENT:worker_id"
@@ -23,7 +23,9 @@ def recognises(columns: tuple[str, ...]) -> bool:
     return WORKER in columns and any(c.startswith("OUTPUT:") for c in columns)
 
 
-def read(source: Source, *, task: str | None = None, item: str | None = None) -> RawAnnotations:
+def read(
+    source: Source, *, task: str | None = None, item: str | None = None
+) -> RawAnnotations:
     """Read the answers to one output field.
 
     Parameters

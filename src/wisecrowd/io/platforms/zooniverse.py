@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from wisecrowd._checks import InputError, listed
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.annotations.headers import GOLD_NAMES
 from wisecrowd.io.questions import (
     Question,
@@ -17,6 +16,7 @@ from wisecrowd.io.questions import (
     from_question,
     note_gold_answers,
 )
+from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import NO_ROWS, Source, parsed, table_rows
 
 NEEDED = ("annotations", "subject_ids")
