@@ -131,6 +131,12 @@ def test_a_defect_of_ours_is_not_dressed_up_as_a_users_mistake(
     assert isinstance(result.exception, ValueError)
 
 
+def test_an_interrupted_fit_is_resumed_from_a_checkpoint_only(run, answers, tmp_path):
+    (tmp_path / "x.csv").write_text("item,x\n" + "\n".join(f"{n},1" for n in range(60)))
+    result = run("fit", answers, "-f", tmp_path / "x.csv", "-q", "--resume")
+    one_sentence(result, "--resume needs --checkpoint")
+
+
 def test_only_keywords_become_options():
     sentence = "answer 'item=3' of drop_repeats='both', classes=, gold=x, format=5"
     said = "answer 'item=3' of --drop-repeats 'both', --classes, gold=x, format=5"

@@ -76,14 +76,14 @@ def compare(
     """
     names = _names(methods, with_features=features is not None)
     models = cfg.made_methods(names, settings, seed=seed, quiet=quiet)
-    from wisecrowd.io.join import join_features, join_note
+    from wisecrowd.io.join import join_features, join_note, read_feature_table
     from wisecrowd.results.comparison import compared
 
     read, X, notes = opt.answers_from(path, reading), None, []
     if features is not None:
-        table = opt.features_from(features, ids, key)
+        table = read_feature_table(features, ids, key)
         read, X = join_features(read, table), table.X
-        notes = [join_note(table, read)]
+        notes = [join_note(read, table)]
     known, more = opt.gold_from(gold, read)
     if not quiet:
         from wisecrowd.cli.show import say_read

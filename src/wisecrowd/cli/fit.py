@@ -47,12 +47,12 @@ def fit(
     name = opt.method_of_command(method, CLASSIFIERS)
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
-    from wisecrowd.io.join import join_features, join_note
+    from wisecrowd.io.join import join_features, join_note, read_feature_table
 
     outcome.check_folder(out)
-    table = opt.features_from(features, ids, key)
+    table = read_feature_table(features, ids, key)
     both = join_features(opt.answers_from(path, reading), table)
     known, notes = opt.gold_from(gold, both)
-    outcome.say_read(both, [join_note(table, both), *notes], quiet=quiet)
+    outcome.say_read(both, [join_note(both, table), *notes], quiet=quiet)
     model.fit(table.X, both, items=both.items, gold=known)
     outcome.report(model, both, known, out=out, as_json=as_json, quiet=quiet)

@@ -92,7 +92,7 @@ def _one_method(name: str, *, as_json: bool) -> None:
         show_json({**_without_markup(vars(info)), "settings": plain(records)})
         return
     rows = [(s.name, _shown(s.default), texts.get(s.name, "")) for s in found]
-    title = f"{name} (needs {NEEDS[info.needs]}; learns {info.learns})"
+    title = f"{name}: needs {NEEDS[info.needs]}; about an annotator: {info.learns}"
     show_table(title, ("<setting", "<default", "<what it does"), rows)
     say("Change one with --set, such as: --set " + _example(rows))
     if hasattr(METHODS[name], "as_published"):

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from wisecrowd.annotations import Annotations
-    from wisecrowd.io.join import FeatureTable
 
 _FEATURES = "Reading the file of features"
 
@@ -188,17 +187,6 @@ def answers_from(path: Path, reading: Reading) -> "Annotations":
         given = several(reading[name])
         options[name] = retyped(given).tolist() if given else None
     return read_annotations(path, **options)
-
-
-def features_from(path: Path, ids: str | None, key: str | None) -> "FeatureTable":
-    """Read the features; an error names the options of the command line."""
-    from wisecrowd._checks import InputError
-    from wisecrowd.io.join import read_feature_table
-
-    try:
-        return read_feature_table(path, ids, key)
-    except InputError as error:
-        raise InputError(str(error).replace("item=", "--ids")) from None
 
 
 def gold_from(

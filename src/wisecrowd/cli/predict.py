@@ -51,12 +51,12 @@ def predict(
     If some of them already have answers, add these with --annotations.
     """
     from wisecrowd.cli import show
-    from wisecrowd.io.join import join_features, join_note
+    from wisecrowd.io.join import join_features, join_note, read_feature_table
     from wisecrowd.results.run_folder import check_table_file
 
     check_table_file(out)
     model = _classifier(run)
-    table = opt.features_from(features, ids, key)
+    table = read_feature_table(features, ids, key)
     _check_width(model, table.X, features)
     both: Any = None
     notes = [str(table)]
@@ -64,7 +64,7 @@ def predict(
         read = opt.answers_from(annotations, reading)
         _check_answers(model, read, annotations)
         both = join_features(read, table)
-        notes = [str(read.report), f"  {show.sizes(both)}", join_note(table, both)]
+        notes = [str(read.report), f"  {show.sizes(both)}", join_note(both, table)]
     _predict(model, table, both, out=out, notes=notes, as_json=as_json, quiet=quiet)
 
 

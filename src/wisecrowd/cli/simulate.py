@@ -47,6 +47,18 @@ def simulate(
     repeats: Annotated[
         bool, typer.Option("--repeats", help="An annotator may answer an item again.")
     ] = False,
+    difficulty: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of items that are hard for everybody."),
+    ] = 0.0,
+    copiers: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of annotators who copy others."),
+    ] = 0.0,
+    groups: Annotated[
+        int,
+        typer.Option(min=0, help="Number of groups that make the same mistakes."),
+    ] = 0,
     features: Annotated[
         int,
         typer.Option(
@@ -64,7 +76,8 @@ def simulate(
     crowd = simulated(
         items, annotators, classes, answers_per_item=answers, accuracy=accuracy,
         spammers=spammers, adversaries=adversaries, cant_tell=cant_tell,
-        repeats=repeats, n_features=features, random_state=seed,
+        repeats=repeats, difficulty=difficulty, copiers=copiers, groups=groups,
+        n_features=features, random_state=seed,
     )  # fmt: skip
     written = _write(crowd, out)
     if not quiet:

@@ -112,8 +112,9 @@ READERS: dict[type, Callable[[str], Any]] = {
 def parameter_texts(kind: type) -> dict[str, str]:
     """Return the first sentence about each parameter in a class's docstring.
 
-    The docstring follows numpydoc. A parameter that is described as in another method
-    ("As in :class:`DawidSkene`.") has the text from there.
+    The docstring follows numpydoc. A parameter that is described in another method
+    ("As in :class:`DawidSkene`.", "Parameters are those of :class:`SVGPCR`.") has the
+    text from there.
 
     Examples
     --------
@@ -121,7 +122,9 @@ def parameter_texts(kind: type) -> dict[str, str]:
     >>> parameter_texts(MajorityVote)["random_state"]
     'Seed of the ties.'
     """
-    found: dict[str, str] = {}
+    doc = " ".join((getdoc(kind) or "").split())
+    others = re.search(r"Parameters [\w ]*are those of :class:`(\w+)`", doc)
+    found = _texts_of_class(others[1]) if others else {}
     for names, text in _parameter_entries(getdoc(kind) or ""):
         elsewhere = re.match(r"As in :class:`~?\.?(\w+)`", text)
         texts = _texts_of_class(elsewhere[1]) if elsewhere else {}

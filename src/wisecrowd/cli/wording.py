@@ -9,6 +9,7 @@ KEYWORDS = {
     **{name: dashed(name) for name in READING},
     **{friendly.setting: dashed(name) for name, friendly in FRIENDLY.items()},
     "X": "--features",
+    "ids": "--ids",
     "key": "--key",
     "held_out": "--held-out",
 }
@@ -26,6 +27,8 @@ def as_options(sentence: str) -> str:
     'Pass --classes 1.5,2,..., or --answers A,B,....'
     >>> as_options("n_inducing=0 must be at least 1; max_iter=0 too.")
     '--inducing 0 must be at least 1; max_iter=0 too.'
+    >>> as_options("resume=True needs checkpoint=, the file to go on from.")
+    '--resume needs --checkpoint, the file to go on from.'
     """
     names = "|".join(KEYWORDS)
     settings = [friendly.setting for friendly in FRIENDLY.values()]
@@ -34,7 +37,7 @@ def as_options(sentence: str) -> str:
     said = re.sub(rf"\b({names})=(?=')", lambda m: f"{KEYWORDS[m[1]]} ", said)
     said = re.sub(rf"\b({numbers})=(?=-?\d)", lambda m: f"{KEYWORDS[m[1]]} ", said)
     said = re.sub(rf"\b({names})=(?=[\s,.;)])", lambda m: KEYWORDS[m[1]], said)
-    return said.replace("repeats=True", "--repeats")
+    return re.sub(r"\b(repeats|resume)=True", r"--\1", said)
 
 
 def _as_list(found: re.Match[str]) -> str:
