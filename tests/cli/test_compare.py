@@ -90,22 +90,30 @@ def test_quiet_prints_nothing_but_json(run, answers):
 @pytest.fixture
 def features(crowd, tmp_path):
     """Features with which a class is easily told from the others."""
-    table = pd.DataFrame(np.eye(3)[crowd.truth]).add_prefix("x")
+    table = pd.DataFrame(np.eye(3)[crowd.truth, :2]).add_prefix("x")
     table.insert(0, "item", crowd.answers.items)
     table.to_csv(tmp_path / "features.csv", index=False)
     return tmp_path / "features.csv"
 
 
 def test_methods_with_features_are_compared_with_the_others(run, answers, features):
-    quick = ("--set", "n_inducing=5", "--set", "max_epochs=1", "--json")
+    quick = (
+        "--set",
+        "n_inducing=5",
+        "--set",
+        "max_epochs=1",
+        "--held-out",
+        0,
+        "--json",
+    )
     result = run(
         "compare", answers, "-f", features, "-m", "majority-vote,svgpcr", *quick
     )
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)["methods"]
     assert [row["method"] for row in found] == ["majority-vote", "svgpcr"]
-    assert found[1]["unseen_answers"] < 0
-    assert "60 items, 3 features" in result.stderr
+    assert found[1]["seconds"] > 0
+    assert "60 items, 2 features" in result.stderr
 
 
 def test_a_method_that_cannot_be_fitted_is_a_note(run, answers, features):

@@ -66,6 +66,17 @@ def test_a_broken_parquet_file_is_a_sentence(run, answers, tmp_path):
     one_sentence(run("aggregate", answers, "--gold", broken), "odd.parquet", "broken")
 
 
+def test_a_gold_file_that_does_not_fit_is_named(run, answers, tmp_path):
+    file = tmp_path / "gold.csv"
+    for text, word in {
+        "item,x\n1,2\n": "Call it one of 'gold'",
+        "item,gold\nnowhere,blip\n": "'nowhere'",
+        "item,gold\n1,hum\n": "name all classes with --classes",
+    }.items():
+        file.write_text(text)
+        one_sentence(run("aggregate", answers, "-q", "--gold", file), str(file), word)
+
+
 def test_one_class_is_refused(run, tmp_path):
     (tmp_path / "a.csv").write_text("item,annotator,answer\n1,a,x\n2,a,x\n")
     result = run("aggregate", tmp_path / "a.csv", "-q")

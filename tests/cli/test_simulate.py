@@ -64,7 +64,8 @@ def test_an_unknown_ending_is_a_sentence(run, tmp_path):
     [
         ("--items", 31), ("--annotators", 12), ("--classes", 3), ("--answers", 3),
         ("--accuracy", 0.95), ("--spammers", 0.5), ("--adversaries", 0.5),
-        ("--cant-tell", 0.3), ("--difficulty", 0.5), ("--copiers", 0.5), ("--groups", 2),
+        ("--cant-tell", 0.3), ("--difficulty", 0.5), ("--copiers", 0.5),
+        ("--groups", 2),
     ],
 )  # fmt: skip
 def test_every_option_changes_the_crowd(option, value, run, tmp_path):

@@ -1,6 +1,7 @@
 """Options that several commands share, and what they turn into."""
 
 import csv
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
@@ -198,11 +199,12 @@ def gold_from(
 
     if path is None:
         return None, []
-    gold = read_gold(path)
     try:
-        known, notes = matched_gold(gold, annotations)
+        known, notes = matched_gold(read_gold(path), annotations)
     except InputError as error:
-        raise InputError(_about(path, str(error))) from None
+        # The command line has no options for the columns of this file.
+        said = re.sub(r"Name it with \w+=, or call", "Call", str(error))
+        raise InputError(_about(path, said)) from None
     return known, [_about(path, note) for note in notes]
 
 
