@@ -19,6 +19,7 @@ from .registry import AGGREGATORS as AGGREGATORS
 from .registry import CLASSIFIERS as CLASSIFIERS
 from .registry import METHODS as METHODS
 from .registry import cite as cite
+from .results.comparison import compare as compare
 from .simulation.crowds import simulate as simulate
 
 __version__: str
