@@ -630,3 +630,25 @@ def repeated_confusion(confusion, item, annotator, truth, source):
             if rows:
                 out[a, c] = sum(rows) / len(rows)
     return out
+
+
+# -- Answers: rows of (item, annotator, answer) ---------------------------------------
+
+
+def rows_by_item(rows, n_items):
+    """The rows of each item in turn, in the order in which they were given."""
+    return [row for n in range(n_items) for row in rows if row[0] == n]
+
+
+def answer_tensor(rows, shape):
+    """How often each annotator gave each answer about each item, [N, A, K]."""
+    tensor = np.zeros(shape)
+    for n, a, y in rows:
+        tensor[n, a, y] += 1
+    return tensor
+
+
+def right_proba(rows, proba):
+    """The probability of the class that each answer names; 0 if it names none."""
+    n_classes = len(proba[0])
+    return [proba[n][y] if y < n_classes else 0.0 for n, _, y in rows]
