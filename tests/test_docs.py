@@ -2,14 +2,19 @@
 
 import ast
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
+import typer
 
 import contract
 import wisecrowd as wc
 from test_readme import blocks, table_that_begins
+from wisecrowd import methods
+from wisecrowd.cli import app
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src/wisecrowd"
@@ -141,6 +146,27 @@ def anchors(text):
     return [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings]
 
 
+# -- commands -------------------------------------------------------------------------
+
+
+def commands_in(text):
+    """Yield the words of every command ``wisecrowd NAME ...`` that a page shows."""
+    for shown in re.findall(r"(?:^|`)(wisecrowd [a-z][^`\n]*)", text, re.M):
+        yield shown.partition("#")[0].replace("`", " ").split()[1:]
+
+
+@pytest.mark.parametrize("page", CHANGED, ids=lambda page: page.name)
+def test_every_command_and_option_that_a_page_shows_exists(page):
+    known = {
+        name: {option for param in command.params for option in param.opts}
+        for name, command in typer.main.get_command(app).commands.items()
+    }
+    for name, *words in commands_in(text_of(page)):
+        assert name in known, name
+        named = {word.strip(".,;:)") for word in words if word.startswith("--")}
+        assert named <= known[name] | {"--help"}, f"wisecrowd {name} {words}"
+
+
 # -- settings, attributes, columns ----------------------------------------------------
 
 
@@ -197,6 +223,13 @@ def example_of_a_method():
 @pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
 def test_the_example_of_a_new_method_keeps_the_contract(check):
     check(contract.subject(example_of_a_method()))
+
+
+def test_every_method_is_in_the_import_contract():
+    settings = tomllib.loads(text_of(ROOT / "pyproject.toml"))["tool"]["importlinter"]
+    (listed,) = (c["modules"] for c in settings["contracts"] if "modules" in c)
+    found = {f"wisecrowd.methods.{m.name}" for m in iter_modules(methods.__path__)}
+    assert found == set(listed) or listed == ["wisecrowd.methods.*"]
 
 
 # -- English --------------------------------------------------------------------------
