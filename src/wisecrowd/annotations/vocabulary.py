@@ -109,7 +109,7 @@ def answer_names(
     extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
     if classes is None:
         known = seen if gold is None else _with_gold_classes(seen, gold)
-        names = known[~np.isin(known, extra)]
+        names = known[~np.isin(known, extra)] if len(extra) else known
     else:
         names = unique(vocabulary_values(classes, "class"), "class")
     extra = extra[~np.isin(extra, names)]
