@@ -40,8 +40,8 @@ print(f"accuracy {metrics.accuracy(digits.gold_test, proba):.3f}")
 print(f"log loss {metrics.log_loss(digits.gold_test, proba):.3f}")
 
 # %% A new digit with one answer
-# We take the digit whose prediction is least certain. One answer helps, whether it comes
-# from the best annotator or from the adversary, who is never right.
+# We take the digit whose prediction is least certain. One answer helps, no matter
+# whether the best annotator gives it or the adversary, who is never right.
 hard = int(proba.max(1).argmin())
 best, adversary = model.annotators_[0], model.annotators_[4]
 digit = int(digits.gold_test[hard])

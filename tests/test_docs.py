@@ -2,13 +2,19 @@
 
 import ast
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
+import typer
 
+import contract
 import wisecrowd as wc
 from test_readme import blocks, table_that_begins
+from wisecrowd import methods
+from wisecrowd.cli import app
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src/wisecrowd"
@@ -16,8 +22,10 @@ DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 CHANGED = [*PAGES, ROOT / "CHANGELOG.md"]
 
-# `maths/crowd.py: posterior` or `base.py: CrowdModel._posterior, Aggregator`
-REFERENCE = re.compile(r"`([\w/]+\.py):\s+([\w.]+(?:,\s+[\w.]+)*)`")
+# `maths/crowd.py: posterior`, `base.py: CrowdModel.labels_, Aggregator.fit`, and with a
+# value `fit/stochastic.py: WINDOW = 40`
+NAME = r"[\w.]+(?:\s=\s[\w.-]+)?"
+REFERENCE = re.compile(rf"`([\w/]+\.py):\s+({NAME}(?:,\s+{NAME})*)`")
 
 
 def text_of(page):
@@ -25,38 +33,50 @@ def text_of(page):
 
 
 def references(text):
-    """Yield the file and the name of every reference to source code in a page."""
+    """Yield file, name and value (or None) of every reference to source code."""
     for file, names in REFERENCE.findall(text):
-        for name in re.split(r",\s+", names):
-            yield file, name
+        for named in re.split(r",\s+", names):
+            name, _, value = " ".join(named.split()).partition(" = ")
+            yield file, name, ast.literal_eval(value) if value else None
 
 
 @cache
-def names_in(path):
-    """Return the names that a file defines: functions, classes and their members."""
-    return set(_names(ast.parse(path.read_text(encoding="utf-8")).body))
+def values_in(path):
+    """Return what a file defines, with the values of constants: {name: value}."""
+    return dict(_defined(ast.parse(path.read_text(encoding="utf-8")).body))
 
 
-def _names(body, within=""):
+def _defined(body, within=""):
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield within + node.name
+            yield within + node.name, None
         if isinstance(node, ast.ClassDef):
-            yield from _names(node.body, f"{within}{node.name}.")
-        targets = getattr(node, "targets", [getattr(node, "target", None)])
-        for target in targets:
-            for name in ast.walk(target) if target is not None else ():
-                if isinstance(name, ast.Name):
-                    yield within + name.id
+            yield from _defined(node.body, f"{within}{node.name}.")
+        for target in getattr(node, "targets", [getattr(node, "target", None)]):
+            yield from _assigned(target, getattr(node, "value", None), within)
+
+
+def _assigned(target, value, within):
+    """Yield the names and values of an assignment; of ``a, b = 1, 2`` both."""
+    if isinstance(target, ast.Name):
+        constant = isinstance(value, ast.Constant)
+        yield within + target.id, value.value if constant else None
+    if isinstance(target, ast.Tuple):
+        several = getattr(value, "elts", [None] * len(target.elts))
+        for one, its_value in zip(target.elts, several, strict=True):
+            yield from _assigned(one, its_value, within)
 
 
 def missing(text):
-    """Return the references that lead nowhere."""
-    return [
-        f"{file}: {name}"
-        for file, name in references(text)
-        if not (SOURCE / file).is_file() or name not in names_in(SOURCE / file)
-    ]
+    """Return the references that lead nowhere, or to another value."""
+    wrong = []
+    for file, name, value in references(text):
+        found = values_in(SOURCE / file) if (SOURCE / file).is_file() else {}
+        if name not in found:
+            wrong.append(f"{file}: {name}")
+        elif value is not None and found[name] != value:
+            wrong.append(f"{file}: {name} = {found[name]}, not {value}")
+    return wrong
 
 
 # -- source code ----------------------------------------------------------------------
@@ -79,6 +99,9 @@ def test_the_theory_names_the_function_of_every_formula():
         "`base.py: CrowdModel.predict_proba`",  # a method of another class
         "`maths/crowd.py: posterior, prior_of`",
         "`maths/crowd.py:\nposteriors`",
+        "`fit/stochastic.py: WINDOW = 41`",
+        "`methods/svgpcr/task.py: START_EPSILON = 1e-3, EPSILON_FLOOR = 1e-3`",
+        "`fit/stochastic.py: gain_per_item = 1`",
     ],
 )
 def test_a_reference_that_leads_nowhere_is_found(wrong):
@@ -90,7 +113,8 @@ def test_a_reference_that_leads_nowhere_is_found(wrong):
     [
         "`maths/crowd.py: posterior, Hyperprior.shape`",
         "`base.py: CrowdModel.labels_, Aggregator.predict_proba`",
-        "`maths/crowd.py: BLOCK`, `methods/svgpcr/task.py: START_EPSILON`",
+        "`maths/crowd.py: BLOCK`, `methods/svgpcr/task.py: START_EPSILON = 0.1`",
+        "`fit/stochastic.py: WINDOW = 40, Schedule.cool_down = 0.6`",
     ],
 )
 def test_functions_methods_fields_and_constants_are_found(right):
@@ -122,7 +146,28 @@ def anchors(text):
     return [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings]
 
 
-# -- settings, attributes, columns ------------------------------------------------------
+# -- commands -------------------------------------------------------------------------
+
+
+def commands_in(text):
+    """Yield the words of every command ``wisecrowd NAME ...`` that a page shows."""
+    for shown in re.findall(r"(?:^|`)(wisecrowd [a-z][^`\n]*)", text, re.M):
+        yield shown.partition("#")[0].replace("`", " ").split()[1:]
+
+
+@pytest.mark.parametrize("page", CHANGED, ids=lambda page: page.name)
+def test_every_command_and_option_that_a_page_shows_exists(page):
+    known = {
+        name: {option for param in command.params for option in param.opts}
+        for name, command in typer.main.get_command(app).commands.items()
+    }
+    for name, *words in commands_in(text_of(page)):
+        assert name in known, name
+        named = {word.strip(".,;:)") for word in words if word.startswith("--")}
+        assert named <= known[name] | {"--help"}, f"wisecrowd {name} {words}"
+
+
+# -- settings, attributes, columns ----------------------------------------------------
 
 
 def test_the_page_on_choosing_has_every_setting_with_its_default():
@@ -167,10 +212,30 @@ def test_the_code_in_the_page_on_choosing_runs(capsys):
     assert all(0 < float(said) < 2 for said in capsys.readouterr().out.split())
 
 
+def example_of_a_method():
+    """Return the class that CONTRIBUTING shows as an example."""
+    (code,) = blocks("python", text_of(ROOT / "CONTRIBUTING.md"))
+    made = {"__name__": "example"}
+    exec(compile(code, "CONTRIBUTING.md", "exec"), made)
+    return made[made["__all__"][0]]
+
+
+@pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
+def test_the_example_of_a_new_method_keeps_the_contract(check):
+    check(contract.subject(example_of_a_method()))
+
+
+def test_every_method_is_in_the_import_contract():
+    settings = tomllib.loads(text_of(ROOT / "pyproject.toml"))["tool"]["importlinter"]
+    (listed,) = (c["modules"] for c in settings["contracts"] if "modules" in c)
+    found = {f"wisecrowd.methods.{m.name}" for m in iter_modules(methods.__path__)}
+    assert found == set(listed) or listed == ["wisecrowd.methods.*"]
+
+
 # -- English --------------------------------------------------------------------------
 
 HARD_TO_READ = (
-    r"(answers?|labels?|rows?|columns?|nats|points?) an? (item|annotator|person|class)\b",
+    r"(answers?|labels?|rows?|columns?|nats) an? (item|annotator|person|class)\b",
     r"\bbeliev(e|es|ed|ing)\b",
     r"\bjudg(e|es|ed|ing)\b",
 )

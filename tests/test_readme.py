@@ -54,6 +54,12 @@ def test_the_table_of_methods_is_that_of_the_registry():
     assert found == wanted, "the table should be:\n" + "\n".join(wanted)
 
 
+def test_every_method_is_a_public_name():
+    for kind in wc.METHODS.values():
+        name = kind.__name__
+        assert getattr(wc, name, None) is kind, f"{name} is not in __init__.pyi"
+
+
 def test_the_readme_says_how_to_get_the_published_methods():
     extended = [k for k in wc.METHODS.values() if hasattr(k, "as_published")]
     assert {kind.__name__ for kind in extended} >= {"BCC", "SVGPCR"}
