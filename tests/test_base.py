@@ -28,16 +28,16 @@ def paper_crowd(n_items, seed=0):
 @pytest.mark.parametrize("make", [BCC, DawidSkene], ids=lambda m: m.__name__)
 @pytest.mark.parametrize("n_items", [60, 1000])
 def test_the_papers_spammer_and_adversary_are_flagged_and_nobody_else(make, n_items):
-    _, labels = paper_crowd(n_items)
-    summary = make().fit(labels).annotator_summary()
+    _, answers = paper_crowd(n_items)
+    summary = make().fit(answers).annotator_summary()
     assert (summary["spammer"] > 0.5).tolist() == [False, False, False, True, False]
     flagged = (summary["adversarial"] > 0.5).tolist()
     assert flagged == [False, False, False, False, True]
 
 
 def test_accuracy_and_informativeness_are_those_of_the_simulation():
-    _, labels = paper_crowd(5000)
-    summary = BCC().fit(labels).annotator_summary()
+    _, answers = paper_crowd(5000)
+    summary = BCC().fit(answers).annotator_summary()
     assert_allclose(summary["accuracy"], [0.95, 0.9, 0.8, 0.2, 0.1], atol=0.03)
     told = summary["informativeness"].to_numpy()
     assert told[0] > told[1] > told[2] > 0.3
@@ -46,10 +46,10 @@ def test_accuracy_and_informativeness_are_those_of_the_simulation():
 
 
 def test_doubtful_labels_widen_the_interval_and_gold_narrows_it():
-    labels = contract.crowd(n_items=40)
-    model = BCC().fit(labels)
+    answers = contract.crowd(n_items=40)
+    model = BCC().fit(answers)
     truth = dict(zip(model.items_, model.labels_, strict=True))
-    certain = BCC().fit(labels, gold=truth)
+    certain = BCC().fit(answers, gold=truth)
     assert (model.hit_variance_ > certain.hit_variance_).all()
     assert_allclose(certain.hit_variance_, 0.0)
 
@@ -105,23 +105,23 @@ def test_an_annotator_tells_nothing_where_there_is_nothing_to_tell():
 
 
 def test_gold_is_used_only_where_it_is_passed():
-    labels = contract.crowd().with_gold({"i00": "owl"})
-    assert (as_annotations(labels).gold_codes == -1).all()
-    assert (as_annotations(labels, labels.gold).gold_codes >= 0).sum() == 1
+    answers = contract.crowd().with_gold({"i00": "owl"})
+    assert (as_annotations(answers).gold_codes == -1).all()
+    assert (as_annotations(answers, answers.gold).gold_codes >= 0).sum() == 1
 
 
 def test_answer_matrix_has_a_column_for_every_annotator_and_answer():
-    labels = contract.crowd()
-    answers = answer_matrix(labels)
+    answers = contract.crowd()
+    answers = answer_matrix(answers)
     assert answers.shape == (30, 4 * 3)
-    assert answers.sum() == len(labels)
+    assert answers.sum() == len(answers)
 
 
-def test_fit_predict_is_fit_and_then_labels():
-    labels = contract.crowd()
-    model = DawidSkene().fit(labels)
-    assert (DawidSkene().fit_predict(labels) == model.labels_).all()
-    assert_allclose(DawidSkene().fit_predict_proba(labels), model.label_proba_)
+def test_fit_predict_is_fit_and_then_answers():
+    answers = contract.crowd()
+    model = DawidSkene().fit(answers)
+    assert (DawidSkene().fit_predict(answers) == model.labels_).all()
+    assert_allclose(DawidSkene().fit_predict_proba(answers), model.label_proba_)
 
 
 def test_prediction_multiplies_the_answers_into_the_class_prior():

@@ -17,21 +17,21 @@ def drawn(seed, n_items=7, **sizes):
     made = oracles.drawn_crowd(seed, n_items=n_items, **sizes)
     codes = [made[name] for name in ("item", "annotator", "label")]
     shape = made["confusion"].shape
-    labels = Annotations.from_triples(
+    answers = Annotations.from_triples(
         *codes,
         items=range(n_items),
         annotators=range(shape[0]),
         classes=range(shape[1]),
         answers=range(shape[2]),
     )
-    return labels, codes, shape
+    return answers, codes, shape
 
 
 @pytest.mark.parametrize("prior", PRIORS)
 @given(seed=seeds)
 def test_the_bound_never_falls(prior, seed):
-    labels, _, _ = drawn(seed)
-    model = BCC(annotator_prior=prior, max_iter=60, tol=None).fit(labels)
+    answers, _, _ = drawn(seed)
+    model = BCC(annotator_prior=prior, max_iter=60, tol=None).fit(answers)
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
@@ -40,8 +40,8 @@ def test_the_bound_never_falls(prior, seed):
 @given(seed=seeds)
 def test_the_bound_never_exceeds_the_evidence(prior, seed):
     small = {"n_annotators": 4, "n_classes": 2, "n_answers": 3, "n": 12}
-    labels, codes, shape = drawn(seed, n_items=5, **small)
-    model = BCC(annotator_prior=prior, max_iter=40, tol=None).fit(labels)
+    answers, codes, shape = drawn(seed, n_items=5, **small)
+    model = BCC(annotator_prior=prior, max_iter=40, tol=None).fit(answers)
     each = np.broadcast_to(model.annotator_prior_, shape)
     exact = oracles.bcc_log_evidence(*codes, each, 5)
     if prior == "learned":
@@ -51,9 +51,9 @@ def test_the_bound_never_exceeds_the_evidence(prior, seed):
 
 
 def test_the_bound_is_the_evidence_where_all_classes_are_known():
-    labels, codes, shape = drawn(3)
+    answers, codes, shape = drawn(3)
     gold = dict(enumerate([0, 1, 0, 1, 1, 0, 2]))
-    model = BCC(annotator_prior="diagonal", max_iter=1, tol=None).fit(labels, gold=gold)
+    model = BCC(annotator_prior="diagonal", max_iter=1, tol=None).fit(answers, gold=gold)
     want = oracles.polya_log_evidence([3, 3, 1], [1.0] * 3)
     proba = np.eye(3)[list(gold.values())]
     counts = oracles.soft_counts(proba, *codes, shape)
@@ -65,9 +65,9 @@ def test_the_bound_is_the_evidence_where_all_classes_are_known():
 
 
 def test_a_learned_prior_has_a_higher_bound_than_the_one_it_starts_from():
-    labels = contract.crowd(n_items=200)
+    answers = contract.crowd(n_items=200)
     learned, fixed = (
-        BCC(annotator_prior=p).fit(labels).trace_["bound"].iloc[-1]
+        BCC(annotator_prior=p).fit(answers).trace_["bound"].iloc[-1]
         for p in ("learned", "diagonal")
     )
     hyper = crowd.prior_hyper(3, 3)
@@ -120,31 +120,31 @@ def together(seed, correlation, n_items=600):
 # Of a strong dependence most is hidden: a crowd that errs as one looks right.
 @pytest.mark.parametrize(("correlation", "seen"), [(0.1, 0.1), (0.4, 0.07)])
 def test_a_crowd_that_errs_together_is_believed_less(seed, correlation, seen):
-    labels, truth = together(seed, correlation)
-    textbook, model = BCC(dependence=None).fit(labels), BCC().fit(labels)
+    answers, truth = together(seed, correlation)
+    textbook, model = BCC(dependence=None).fit(answers), BCC().fit(answers)
     assert textbook.dependence_ == 0
     assert model.dependence_ == pytest.approx(seen, abs=0.04)
     assert (model.labels_ == textbook.labels_).mean() > 0.98
     worse, better = (metrics.log_loss(truth, m.label_proba_) for m in (textbook, model))
     assert better < 0.8 * worse
     # New items are judged in the same way.
-    again = metrics.log_loss(truth, model.predict_proba(labels))
+    again = metrics.log_loss(truth, model.predict_proba(answers))
     assert again == pytest.approx(better, rel=0.15)
 
 
 def test_independent_annotators_are_believed():
-    labels, _ = together(0, correlation=0.0)
-    assert BCC().fit(labels).dependence_ < 0.03
+    answers, _ = together(0, correlation=0.0)
+    assert BCC().fit(answers).dependence_ < 0.03
 
 
 def test_a_given_dependence_is_kept_and_a_wrong_one_refused():
-    labels = contract.crowd(n_items=30)
-    model = BCC(dependence=0.2).fit(labels)
+    answers = contract.crowd(n_items=30)
+    model = BCC(dependence=0.2).fit(answers)
     assert model.dependence_ == 0.2
-    assert model.set_params(dependence=None).fit(labels).dependence_ == 0
+    assert model.set_params(dependence=None).fit(answers).dependence_ == 0
     for wrong in (-0.1, 1.5, "much"):
         with pytest.raises(InputError, match="dependence="):
-            BCC(dependence=wrong).fit(labels)
+            BCC(dependence=wrong).fit(answers)
 
 
 def test_strangers_who_agree_are_two():

@@ -99,8 +99,8 @@ def test_better_params_are_better(seed):
 @pytest.mark.parametrize("class_prior", ["uniform", "learned"])
 @given(seed=seeds)
 def test_the_log_posterior_never_falls(class_prior, seed):
-    labels = annotations(drawn(seed)[0])
-    model = GLAD(class_prior=class_prior, max_iter=15, tol=None).fit(labels)
+    answers = annotations(drawn(seed)[0])
+    model = GLAD(class_prior=class_prior, max_iter=15, tol=None).fit(answers)
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
@@ -153,15 +153,15 @@ def test_ability_and_easiness_come_back():
 
 
 def test_answers_that_are_not_classes_are_left_out_with_a_warning():
-    labels = contract.crowd()
-    frame = labels.to_frame()
-    more = frame.iloc[:5].assign(label="?")
+    answers = contract.crowd()
+    frame = answers.to_frame()
+    more = frame.iloc[:5].assign(answer="?")
     options = {"classes": ["cat", "dog", "owl"], "answers": ["?"]}
-    wider = labels.merge(Annotations.from_frame(more, **options))
+    wider = answers.merge(Annotations.from_frame(more, **options))
     wider = Annotations.from_frame(wider.to_frame(), **options)
     with pytest.warns(UserWarning, match=r"^5 of \d+ answers do not name a class"):
         model = GLAD().fit(wider)
-    assert_allclose(model.label_proba_, GLAD().fit(labels).label_proba_, atol=1e-9)
+    assert_allclose(model.label_proba_, GLAD().fit(answers).label_proba_, atol=1e-9)
     assert_allclose((model.confusion_counts_ - 1)[:, :, 3].sum(), 5.0)
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -30,7 +31,7 @@ class Trace:
     """
 
     def __init__(self, what: str, total: int, show: bool | None = None) -> None:
-        self._rows: list[dict[str, float]] = []
+        self._rows: list[Mapping[str, float | int]] = []
         self._began = time.perf_counter()
         self._bar: Any = None
         if sys.stderr.isatty() if show is None else show:
@@ -61,7 +62,11 @@ class Trace:
         self.add({**terms, "seconds": self.seconds})
 
     def add(
-        self, row: dict[str, float], *, done: int | None = None, total: int | None = None
+        self,
+        row: Mapping[str, float | int],
+        *,
+        done: int | None = None,
+        total: int | None = None,
     ) -> None:
         """Add a row as it is; `done` of `total` steps are shown, default: its number."""
         self._rows.append(row)

@@ -108,7 +108,8 @@ def bound(
     The divergences are of what all items share: they are not scaled by N / B.
     """
     scale = recipe.n_items / terms.answers.shape[0]
-    sums = (scale * term.sum() for term in terms)
+    # In 64 bits, as the divergences are: thousands of items would round in 32.
+    sums = (scale * term.sum(dtype=jnp.float64) for term in terms)
     return Bound(*sums, sparse_gp.kl_to_prior(natural), *divergence)
 
 
