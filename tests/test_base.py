@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 import contract
 from wisecrowd import BCC, Annotations, DawidSkene, InputError, MajorityVote
-from wisecrowd.base import answer_matrix, as_annotations
+from wisecrowd.base import as_annotations
 
 N_CLASSES = 5
 
@@ -50,8 +50,8 @@ def test_doubtful_labels_widen_the_interval_and_gold_narrows_it():
     model = BCC().fit(answers)
     truth = dict(zip(model.items_, model.labels_, strict=True))
     certain = BCC().fit(answers, gold=truth)
-    assert (model.hit_variance_ > certain.hit_variance_).all()
-    assert_allclose(certain.hit_variance_, 0.0)
+    assert (model.learned_.skills.hit_variance > certain.learned_.skills.hit_variance).all()
+    assert_allclose(certain.learned_.skills.hit_variance, 0.0)
 
 
 def test_the_level_must_be_a_probability():
@@ -110,14 +110,13 @@ def test_gold_is_used_only_where_it_is_passed():
     assert (as_annotations(answers, answers.gold).gold_codes >= 0).sum() == 1
 
 
-def test_answer_matrix_has_a_column_for_every_annotator_and_answer():
-    answers = contract.crowd()
-    answers = answer_matrix(answers)
-    assert answers.shape == (30, 4 * 3)
-    assert answers.sum() == len(answers)
+def test_the_matrix_of_answers_has_a_column_for_every_annotator_and_answer():
+    codes = contract.crowd().codes
+    assert codes.matrix.shape == (30, 4 * 3)
+    assert codes.matrix.sum() == len(codes)
 
 
-def test_fit_predict_is_fit_and_then_answers():
+def test_fit_predict_is_fit_and_then_labels():
     answers = contract.crowd()
     model = DawidSkene().fit(answers)
     assert (DawidSkene().fit_predict(answers) == model.labels_).all()

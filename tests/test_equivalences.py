@@ -8,11 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import contract
 import wisecrowd as wc
-from wisecrowd.base import answer_matrix
 from wisecrowd.maths import crowd
 
 seeds = st.integers(0, 10**6)
-LABEL_ONLY = {
+AGGREGATORS = {
     "MajorityVote": lambda: wc.MajorityVote(ties="first"),
     "DawidSkene": lambda: wc.DawidSkene(max_iter=30, tol=None),
     # A learned dependence is found by simulation, and not to the last digit.
@@ -21,9 +20,9 @@ LABEL_ONLY = {
 }
 
 
-@pytest.fixture(params=LABEL_ONLY)
+@pytest.fixture(params=AGGREGATORS)
 def make(request):
-    return LABEL_ONLY[request.param]
+    return AGGREGATORS[request.param]
 
 
 @given(seeds, st.floats(0.4, 0.99))
@@ -31,7 +30,7 @@ def test_dawid_skene_with_equal_one_coin_annotators_is_majority_vote(seed, skill
     answers = contract.crowd(seed)
     one_coin = np.full((4, 3, 3), (1 - skill) / 2)
     one_coin[:, range(3), range(3)] = skill
-    evidence = crowd.evidence_per_item(answer_matrix(answers), np.log(one_coin))
+    evidence = crowd.evidence_per_item(answers.codes, np.log(one_coin))
     proba, _ = crowd.posterior(evidence)
     votes = answers.counts()
     clear = (votes == votes.max(1, keepdims=True)).sum(1) == 1
@@ -76,7 +75,7 @@ def test_shuffled_rows_change_nothing(make, seed):
     frame = answers.to_frame().sample(frac=1, random_state=seed)
     want, got = make().fit(answers), make().fit(frame)
     assert_allclose(got.label_proba_, want.label_proba_, atol=1e-9)
-    assert_allclose(got.confusion_counts_, want.confusion_counts_, rtol=1e-7)
+    assert_allclose(got.confusion_, want.confusion_, rtol=1e-7)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

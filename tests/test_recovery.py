@@ -76,7 +76,7 @@ def test_ninety_percent_intervals_of_the_accuracy_hold_it_so_often(prior, crowds
 
 SPARSE = {  # 20 to 30 answers each, and doubtful answers
     "many classes": {"n_items": 500, "n_annotators": 125, "n_classes": 8},
-    "three answers an item": {
+    "three answers per item": {
         "n_items": 1000, "n_annotators": 100, "n_classes": 2, "answers_per_item": 3,
     },
     "fewer": {

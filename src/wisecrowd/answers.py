@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from wisecrowd._types import Array
+from wisecrowd._types import Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Answers:
 
     @classmethod
     def from_codes(
-        cls, item: Array, annotator: Array, answer: Array, shape: tuple[int, ...]
+        cls, item: Ids, annotator: Ids, answer: Ids, shape: tuple[int, ...]
     ) -> "Answers":
         """Return the record for `shape` = (N, A, C, K), in the order of the items."""
         codes = [np.asarray(column, np.int32) for column in (item, annotator, answer)]

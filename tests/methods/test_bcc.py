@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import contract
 import oracles
 from wisecrowd import BCC, Annotations, InputError, metrics
+from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dependence, dirichlet
 
 seeds = st.integers(0, 10**6)
@@ -46,7 +47,7 @@ def test_the_bound_never_exceeds_the_evidence(prior, seed):
     exact = oracles.bcc_log_evidence(*codes, each, 5)
     if prior == "learned":
         hyper = crowd.prior_hyper(*shape[1:])
-        exact += dirichlet.log_hyperprior(model.annotator_prior_[0], *hyper)
+        exact += crowd.log_hyperprior(model.annotator_prior_, hyper)
     assert model.trace_["bound"].iloc[-1] <= exact + 1e-9
 
 
@@ -72,7 +73,7 @@ def test_a_learned_prior_has_a_higher_bound_than_the_one_it_starts_from():
     )
     hyper = crowd.prior_hyper(3, 3)
     start = crowd.diagonal_prior(3, 3, 4.0, 1.0)
-    assert learned > fixed + dirichlet.log_hyperprior(start, *hyper)
+    assert learned > fixed + crowd.log_hyperprior(start[None], hyper)
 
 
 def test_intervals_shrink_with_answers_and_hold_the_mean():
@@ -103,10 +104,9 @@ def together(seed, correlation, n_items=600):
     confusion = np.full((20, 3, 3), 0.15) + 0.55 * np.eye(3)
     who = np.argsort(rng.random_sample((n_items, 20)), axis=1)[:, :8].ravel()
     item, truth = np.repeat(np.arange(n_items), 8), rng.randint(3, size=n_items)
-    asked = crowd.answer_matrix(item, who, 0 * who, (n_items, 20, 3))
-    rows = dependence.rows(asked, 3)
-    said = dependence.simulated_answers(rows, confusion, truth, correlation, rng)
-    triples = rows.each.tocoo().row, rows.annotator, said
+    asked = Answers.from_codes(item, who, 0 * who, (n_items, 20, 3, 3))
+    said = dependence.simulated_answers(asked, confusion, truth, correlation, rng)
+    triples = asked.item, asked.annotator, said
     return Annotations.from_triples(
         *triples,
         items=range(n_items),
@@ -119,7 +119,7 @@ def together(seed, correlation, n_items=600):
 @pytest.mark.parametrize("seed", range(2))
 # Of a strong dependence most is hidden: a crowd that errs as one looks right.
 @pytest.mark.parametrize(("correlation", "seen"), [(0.1, 0.1), (0.4, 0.07)])
-def test_a_crowd_that_errs_together_is_believed_less(seed, correlation, seen):
+def test_a_crowd_that_errs_together_counts_less(seed, correlation, seen):
     answers, truth = together(seed, correlation)
     textbook, model = BCC(dependence=None).fit(answers), BCC().fit(answers)
     assert textbook.dependence_ == 0
@@ -127,12 +127,12 @@ def test_a_crowd_that_errs_together_is_believed_less(seed, correlation, seen):
     assert (model.labels_ == textbook.labels_).mean() > 0.98
     worse, better = (metrics.log_loss(truth, m.label_proba_) for m in (textbook, model))
     assert better < 0.8 * worse
-    # New items are judged in the same way.
+    # New items are labelled in the same way.
     again = metrics.log_loss(truth, model.predict_proba(answers))
     assert again == pytest.approx(better, rel=0.15)
 
 
-def test_independent_annotators_are_believed():
+def test_independent_annotators_count_in_full():
     answers, _ = together(0, correlation=0.0)
     assert BCC().fit(answers).dependence_ < 0.03
 
