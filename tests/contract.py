@@ -16,12 +16,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from wisecrowd._checks import InputError
-from wisecrowd.base import Aggregator
 from wisecrowd.annotations import Annotations
+from wisecrowd.base import Aggregator, WithConfusionMatrices
+from wisecrowd.persist.records import is_record, parts
+from wisecrowd.skills import ConfusionMatrices, Skills
 
 ATTRIBUTES = (
     "classes_", "answers_", "annotators_", "items_", "label_proba_", "labels_",
-    "class_prior_", "confusion_counts_", "annotator_prior_", "n_labels_", "trace_",
+    "class_prior_", "confusion_", "n_answers_", "dependence_", "learned_", "trace_",
 )  # fmt: skip
 
 
@@ -38,54 +40,63 @@ class Subject(NamedTuple):
     """A method under test: how to make, fit and ask it, and what it learns from."""
 
     make: Callable[[], Any]
-    fit: Callable[..., Any]  # (model, labels, gold=None) -> model
-    predict_proba: Callable[[Any, Any], np.ndarray]  # (model, labels)
+    fit: Callable[..., Any]  # (model, answers, gold=None) -> model
+    predict_proba: Callable[[Any, Any], np.ndarray]  # (model, answers)
     predict: Callable[[Any, Any], np.ndarray]
-    without_answers: Callable[[Any, Any], np.ndarray]  # (model, labels): of the same
+    without_answers: Callable[[Any, Any], np.ndarray]  # (model, answers): of the same
     crowd: Callable[..., Annotations]  # (seed, n_items, **options)
+    kept: dict[str, Any]  # the shared model, once it is fitted
 
-    def fitted(self, labels: Any, gold: Any = None) -> Any:
-        return self.fit(self.make(), labels, gold=gold)
+    def fitted(self, answers: Any, gold: Any = None) -> Any:
+        return self.fit(self.make(), answers, gold=gold)
+
+    def shared(self) -> Any:
+        """The model of `crowd()`, fitted once: for checks that only ask it."""
+        if "model" not in self.kept:
+            self.kept["model"] = self.fitted(self.crowd())
+        return self.kept["model"]
 
 
 def aggregator(cls: type, **settings: Any) -> Subject:
     """A method that needs no features."""
     return Subject(
         lambda: cls(**settings),
-        lambda model, labels, gold=None: model.fit(labels, gold=gold),
-        lambda model, labels: model.predict_proba(labels),
-        lambda model, labels: model.predict(labels),
-        lambda model, labels: model.class_prior_[None],
+        lambda model, answers, gold=None: model.fit(answers, gold=gold),
+        lambda model, answers: model.predict_proba(answers),
+        lambda model, answers: model.predict(answers),
+        lambda model, answers: model.class_prior_[None],
         crowd,
+        {},
     )
 
 
 def classifier(cls: type, **settings: Any) -> Subject:
     """A method with features; here they say a little about the item's class."""
 
-    def fit(model: Any, labels: Any, gold: Any = None) -> Any:
-        if not isinstance(labels, Annotations):
-            return model.fit(np.zeros((max(2, len(labels)), 2)), labels, gold=gold)
-        return model.fit(features(labels), labels, items=labels.items, gold=gold)
+    def fit(model: Any, answers: Any, gold: Any = None) -> Any:
+        if not isinstance(answers, Annotations):
+            return model.fit(np.zeros((max(2, len(answers)), 2)), answers, gold=gold)
+        return model.fit(features(answers), answers, items=answers.items, gold=gold)
 
     return Subject(
         lambda: cls(**settings),
         fit,
-        lambda model, labels: model.predict_proba(
-            features(labels), annotations=labels, items=labels.items
+        lambda model, answers: model.predict_proba(
+            features(answers), annotations=answers, items=answers.items
         ),
-        lambda model, labels: model.predict(
-            features(labels), annotations=labels, items=labels.items
+        lambda model, answers: model.predict(
+            features(answers), annotations=answers, items=answers.items
         ),
-        lambda model, labels: model.predict_proba(features(labels)),
-        right_labels if cls.__name__ == "SVGP" else crowd,
+        lambda model, answers: model.predict_proba(features(answers)),
+        right_answers if cls.__name__ == "SVGP" else crowd,
+        {},
     )
 
 
-def features(labels: Annotations) -> np.ndarray:
-    """Two columns an item, the same for the same labels."""
-    noise = np.random.default_rng(0).normal(size=(len(labels.items), 2))
-    return noise + labels.counts()[:, :2]
+def features(answers: Annotations) -> np.ndarray:
+    """Two columns per item, the same for the same answers."""
+    noise = np.random.default_rng(0).normal(size=(len(answers.items), 2))
+    return noise + answers.counts()[:, :2]
 
 
 def subject(cls: type, **settings: Any) -> Subject:
@@ -115,8 +126,8 @@ def crowd(seed: int = 0, n_items: int = 30, **options: Any) -> Annotations:
     return named(names, ["ann", "bob", "cy", "dee"], **options)
 
 
-def right_labels(seed: int = 0, n_items: int = 30, **options: Any) -> Annotations:
-    """One annotator, who is always right: for methods that believe every label."""
+def right_answers(seed: int = 0, n_items: int = 30, **options: Any) -> Annotations:
+    """One annotator, who is always right: for methods that trust every answer."""
     truth, _ = drawn_truth(seed, n_items)
     return named(np.array(CLASSES, dtype=object)[truth][:, None], ["ann"], **options)
 
@@ -139,8 +150,11 @@ def assert_same_fit(left: Any, right: Any) -> None:
 
 
 def assert_same(one: Any, other: Any, name: str) -> None:
+    assert type(one) is type(other), name
     if isinstance(one, pd.DataFrame):
         pd.testing.assert_frame_equal(one, other)
+    elif is_record(one):
+        assert_same(parts(one), parts(other), name)
     elif isinstance(one, dict):
         assert one.keys() == other.keys()
         for key, value in one.items():
@@ -164,22 +178,22 @@ def fit_returns_self(subject: Subject) -> None:
 
 
 def refit_forgets(subject: Subject) -> None:
-    model = subject.fit(subject.fitted(subject.crowd(1, n_items=20)), subject.crowd(2))
-    assert_same_fit(model, subject.fitted(subject.crowd(2)))
+    model = subject.fit(subject.fitted(subject.crowd(1)), subject.crowd())
+    assert_same_fit(model, subject.shared())
 
 
 def inputs_stay_as_they_were(subject: Subject) -> None:
-    labels, untouched = subject.crowd(), subject.crowd()
+    answers, untouched = subject.crowd(), subject.crowd()
     gold = {"i00": "cat"}
-    model = subject.fitted(labels, gold=gold)
-    subject.predict_proba(model, labels)
-    for name in ("item", "annotator", "label", "gold_codes", "items", "answers"):
-        assert_array_equal(getattr(labels, name), getattr(untouched, name))
+    model = subject.fitted(answers, gold=gold)
+    subject.predict_proba(model, answers)
+    for name in ("item", "annotator", "answer", "gold_codes", "items", "answers"):
+        assert_array_equal(getattr(answers, name), getattr(untouched, name))
     assert gold == {"i00": "cat"}
 
 
 def same_seed_same_answer(subject: Subject) -> None:
-    assert_same_fit(subject.fitted(subject.crowd()), subject.fitted(subject.crowd()))
+    assert_same_fit(subject.shared(), subject.fitted(subject.crowd()))
 
 
 def params_survive_clone_and_set_params(subject: Subject) -> None:
@@ -187,8 +201,8 @@ def params_survive_clone_and_set_params(subject: Subject) -> None:
     params = model.get_params()
     assert clone(model).get_params() == params
     assert type(model)().set_params(**params).get_params() == params
-    copy = clone(subject.fit(model, subject.crowd()))
-    assert not hasattr(copy, "label_proba_")
+    copy = clone(subject.shared())
+    assert not [name for name in vars(copy) if name.endswith("_")]
 
 
 def a_fit_leaves_its_settings_alone(subject: Subject) -> None:
@@ -198,21 +212,21 @@ def a_fit_leaves_its_settings_alone(subject: Subject) -> None:
     assert model.get_params() == before
 
 
-def one_label_an_item_is_enough(subject: Subject) -> None:
-    labels = subject.crowd()
-    first = labels._rows(np.diff(labels.item, prepend=-1) > 0)
+def one_answer_per_item_is_enough(subject: Subject) -> None:
+    answers = subject.crowd()
+    first = answers._rows(np.diff(answers.item, prepend=-1) > 0)
     model = subject.fitted(first)
     assert_probabilities(model.label_proba_, (len(first.items), 3))
 
 
 def empty_input_is_refused_with_a_sentence(subject: Subject) -> None:
     for empty in (
-        pd.DataFrame({"item": [], "annotator": [], "label": []}),
+        pd.DataFrame({"item": [], "annotator": [], "answer": []}),
         np.empty((0, 3)),
         np.full((2, 3), np.nan),
     ):
         # A classifier sees first that the features have more rows.
-        why = r"^(there are no annotations|X and the labels have inconsistent).*\.$"
+        why = r"^(there are no annotations|X and the answers have inconsistent).*\.$"
         with pytest.raises(InputError, match=why):
             subject.fitted(empty)
 
@@ -223,8 +237,7 @@ def one_class_is_refused_with_a_sentence(subject: Subject) -> None:
 
 
 def proba_rows_sum_to_one_and_predict_agrees(subject: Subject) -> None:
-    labels, more = subject.crowd(), subject.crowd(5, n_items=12)
-    model = subject.fitted(labels)
+    model, more = subject.shared(), subject.crowd(5, n_items=12)
     assert_probabilities(model.label_proba_, (30, 3))
     assert_array_equal(model.labels_, model.classes_[model.label_proba_.argmax(1)])
     proba = subject.predict_proba(model, more)
@@ -234,13 +247,13 @@ def proba_rows_sum_to_one_and_predict_agrees(subject: Subject) -> None:
 
 def most_training_labels_are_right(subject: Subject) -> None:
     truth, _ = drawn_truth(0, 30)
-    model = subject.fitted(subject.crowd(0))
+    model = subject.shared()
     right = model.labels_ == np.array(CLASSES, dtype=object)[truth]
     assert right.mean() > 0.8
 
 
 def attributes_are_there_and_documented(subject: Subject) -> None:
-    model = subject.fitted(subject.crowd())
+    model = subject.shared()
     docs = "\n".join(c.__doc__ or "" for c in type(model).__mro__)
     learned = {n for n in vars(model) if n.endswith("_") and not n.startswith("_")}
     for name in {*ATTRIBUTES, *learned}:
@@ -249,98 +262,123 @@ def attributes_are_there_and_documented(subject: Subject) -> None:
 
 
 def attributes_fit_together(subject: Subject) -> None:
-    labels = subject.crowd()
-    model = subject.fitted(labels)
-    assert model.confusion_counts_.shape == (len(labels.annotators), 3, 3)
-    assert model.annotator_prior_.shape[1:] == (3, 3)
+    answers, model = subject.crowd(), subject.shared()
+    assert model.confusion_.shape == (len(answers.annotators), 3, 3)
     assert_allclose(model.confusion_.sum(-1), 1.0)
+    for bound in model.confusion_interval(0.9):
+        assert bound.shape == model.confusion_.shape
     assert_allclose(model.class_prior_.sum(), 1.0)
-    assert_array_equal(model.n_labels_, labels.counts("annotator").sum(1))
-    seen = (model.confusion_counts_ - model.annotator_prior_).sum((1, 2))
-    assert_allclose(seen, model.n_labels_)
+    assert_array_equal(model.n_answers_, answers.counts("annotator").sum(1))
+    assert 0 <= model.dependence_ <= 1
     assert {"bound", "seconds"} <= set(model.trace_.columns)
     summary = model.annotator_summary()
-    assert summary["annotator"].tolist() == labels.annotators.tolist()
+    assert summary["annotator"].tolist() == answers.annotators.tolist()
     assert summary["accuracy"].between(summary["low"], summary["high"]).all()
     for column in ("accuracy", "informativeness", "spammer", "adversarial"):
         assert summary[column].between(0, 1).all()
 
 
+def only_dirichlet_skills_have_counts(subject: Subject) -> None:
+    model = subject.shared()
+    dirichlet = isinstance(model.learned_.skills, ConfusionMatrices)
+    assert isinstance(model, WithConfusionMatrices) is dirichlet
+    for name in ("confusion_counts_", "annotator_prior_"):
+        assert hasattr(model, name) is dirichlet
+    if dirichlet:
+        assert model.confusion_counts_.shape == model.confusion_.shape
+        assert model.annotator_prior_.shape[1:] == (3, 3)
+        seen = (model.confusion_counts_ - model.annotator_prior_).sum((1, 2))
+        assert_allclose(seen, model.n_answers_)
+
+
+def skills_are_a_part(subject: Subject) -> None:
+    assert isinstance(subject.shared().learned_.skills, Skills)
+
+
+def predictions_are_the_base_classes_own(subject: Subject) -> None:
+    own = {name for c in type(subject.make()).__mro__ for name in own_names(c)}
+    assert not own & {"predict_proba", "predict", "confusion_", "labels_"}
+
+
+def own_names(cls: type) -> set[str]:
+    """What a class of wisecrowd's methods defines itself; the bases have none."""
+    return set(vars(cls)) if cls.__module__.startswith("wisecrowd.methods") else set()
+
+
 def a_new_annotator_is_taken_at_the_prior(subject: Subject) -> None:
-    model = subject.fitted(subject.crowd())
+    model = subject.shared()
     asked = [
         Annotations.from_triples(["x"], [who], ["dog"], classes=CLASSES)
         for who in ("eve", "fay")
     ]
-    eve, fay = (subject.predict_proba(model, labels) for labels in asked)
+    eve, fay = (subject.predict_proba(model, answers) for answers in asked)
     assert_array_equal(eve, fay)
     # A flat prior expects nothing of a new annotator: what was known stays.
     assert eve[0, 1] >= subject.without_answers(model, asked[0])[0, 1] - 1e-9
 
 
 def an_unknown_answer_at_predict_is_an_error_that_names_it(subject: Subject) -> None:
-    model = subject.fitted(subject.crowd())
+    model = subject.shared()
     asked = Annotations.from_triples(["x", "y"], ["ann", "bob"], ["emu", "cat"])
     with pytest.raises(InputError, match=r"'emu'.*'ann'.*'x'"):
         subject.predict_proba(model, asked)
 
 
 def answers_that_are_not_classes_work(subject: Subject) -> None:
-    labels = subject.crowd()
-    label = labels.answers[labels.label].copy()
-    label[::7] = "can't tell"
-    frame = labels.to_frame().assign(label=label)
-    labels = Annotations.from_frame(frame, classes=CLASSES, answers=["can't tell"])
+    answers = subject.crowd()
+    said = answers.answers[answers.answer].copy()
+    said[::7] = "can't tell"
+    frame = answers.to_frame().assign(answer=said)
+    answers = Annotations.from_frame(frame, classes=CLASSES, answers=["can't tell"])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*do not name a class", UserWarning)
-        model = subject.fitted(labels)
-        assert_probabilities(subject.predict_proba(model, labels), (30, 3))
+        model = subject.fitted(answers)
+        assert_probabilities(subject.predict_proba(model, answers), (30, 3))
     assert_probabilities(model.label_proba_, (30, 3))
-    assert model.confusion_.shape == (len(labels.annotators), 3, 4)
+    assert model.confusion_.shape == (len(answers.annotators), 3, 4)
     assert model.answers_.tolist() == [*CLASSES, "can't tell"]
 
 
 def annotators_and_items_without_answers_stay_in(subject: Subject) -> None:
     frame = subject.crowd().to_frame()
-    labels = Annotations.from_frame(
+    answers = Annotations.from_frame(
         frame,
         items=[*sorted(set(frame["item"])), "unseen"],
         annotators=[*sorted(set(frame["annotator"])), "eve"],
     )
-    model = subject.fitted(labels)
-    assert_probabilities(model.label_proba_, (len(labels.items), 3))
-    assert model.n_labels_.tolist()[-1] == 0
-    untouched = np.broadcast_to(model.annotator_prior_, model.confusion_counts_.shape)
-    assert_allclose(model.confusion_counts_[-1], untouched[-1])
+    model = subject.fitted(answers)
+    assert_probabilities(model.label_proba_, (len(answers.items), 3))
+    assert model.n_answers_.tolist()[-1] == 0
+    stranger = model.learned_.skills.chosen(np.array([-1])).confusion()
+    assert_allclose(model.confusion_[-1], stranger[0], rtol=1e-6)
     numbers = model.annotator_summary().drop(columns="annotator")
     assert np.isfinite(numbers.to_numpy(dtype=float)).all()
 
 
 def a_class_that_nobody_named_works(subject: Subject) -> None:
-    labels = subject.crowd(classes=["cat", "dog", "emu", "owl"])
-    model = subject.fitted(labels)
+    answers = subject.crowd(classes=["cat", "dog", "emu", "owl"])
+    model = subject.fitted(answers)
     assert_probabilities(model.label_proba_, (30, 4))
     assert np.isfinite(model.confusion_).all()
     assert "emu" not in model.labels_
 
 
 def gold_is_respected(subject: Subject) -> None:
-    labels = subject.crowd()
-    free = subject.fitted(labels)
+    answers, free = subject.crowd(), subject.shared()
     other = {"cat": "dog", "dog": "owl", "owl": "cat"}
     gold = {f"i{n:02d}": other[free.labels_[n]] for n in (0, 3, 8)}
-    model = subject.fitted(labels, gold=gold)
+    model = subject.fitted(answers, gold=gold)
     for item, known in gold.items():
         row = model.label_proba_[list(model.items_).index(item)]
         assert row[list(model.classes_).index(known)] > 0.999
 
 
 def a_matrix_a_table_and_triples_give_one_fit(subject: Subject) -> None:
-    labels = subject.crowd()
-    rows = [labels.to_frame()[name] for name in ("item", "annotator", "label")]
-    table = Annotations.from_frame(labels.to_frame().sample(frac=1, random_state=0))
+    answers = subject.crowd()
+    rows = [answers.to_frame()[name] for name in ("item", "annotator", "answer")]
+    table = Annotations.from_frame(answers.to_frame().sample(frac=1, random_state=0))
     triples = Annotations.from_triples(*rows)
-    want = subject.fitted(labels).label_proba_
+    want = subject.shared().label_proba_
     for same in (table, triples):
         assert_allclose(subject.fitted(same).label_proba_, want, atol=1e-9)
 
@@ -348,7 +386,7 @@ def a_matrix_a_table_and_triples_give_one_fit(subject: Subject) -> None:
 def a_saved_model_answers_as_before(subject: Subject, folder: Any) -> None:
     from wisecrowd.persist import load, save
 
-    model, more = subject.fitted(subject.crowd()), subject.crowd(5, n_items=12)
+    model, more = subject.shared(), subject.crowd(5, n_items=12)
     save(model, folder / "run")
     back = load(folder / "run")
     assert type(back) is type(model)
@@ -366,13 +404,16 @@ CHECKS = (
     same_seed_same_answer,
     params_survive_clone_and_set_params,
     a_fit_leaves_its_settings_alone,
-    one_label_an_item_is_enough,
+    one_answer_per_item_is_enough,
     empty_input_is_refused_with_a_sentence,
     one_class_is_refused_with_a_sentence,
     proba_rows_sum_to_one_and_predict_agrees,
     most_training_labels_are_right,
     attributes_are_there_and_documented,
     attributes_fit_together,
+    only_dirichlet_skills_have_counts,
+    skills_are_a_part,
+    predictions_are_the_base_classes_own,
     a_new_annotator_is_taken_at_the_prior,
     an_unknown_answer_at_predict_is_an_error_that_names_it,
     answers_that_are_not_classes_work,

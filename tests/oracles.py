@@ -252,6 +252,41 @@ def soft_counts(proba, item, annotator, label, shape):
     return out
 
 
+def evidence_of_others(counts, proba, item, annotator, label):
+    """log p(answer | class, the annotator's other items), summed over an item's answers.
+
+    Who gave one answer to an item several times adds all of them to the counts.
+    """
+    rows = list(zip(item, annotator, label, strict=True))
+    out = np.zeros(proba.shape)
+    for n, a, y in rows:
+        times = sum(row == (n, a, y) for row in rows)
+        for c in range(proba.shape[1]):
+            own = times * proba[n, c]
+            others, total = counts[a, c, y] - own, counts[a, c].sum() - own
+            out[n, c] += math.log(max(others, 1e-9) / max(total, 1e-9))
+    return out
+
+
+def hit_variance(proba, item, annotator, label, n_annotators):
+    """Variance of the number of right answers: a sum of Bernoulli variances."""
+    out = np.zeros(n_annotators)
+    for n, a, y in zip(item, annotator, label, strict=True):
+        right = proba[n, y] if y < proba.shape[1] else 0.0
+        out[a] += right * (1 - right)
+    return out
+
+
+def answer_weight(item, n_items, dependence):
+    """1 / (1 + rho (n - 1)) of every item, n its number of answers."""
+    out = np.ones(n_items)
+    for n in range(n_items):
+        n_answers = sum(i == n for i in item)
+        if n_answers > 1:
+            out[n] = 1 / (1 + dependence * (n_answers - 1))
+    return out
+
+
 def normalised(log_joint):
     """Rows of probabilities, and the log of each row's sum."""
     proba, total = np.zeros(log_joint.shape), np.zeros(len(log_joint))
@@ -384,9 +419,10 @@ def glad_evidence(ability, log_easiness, item, annotator, label, shape):
     """log p(answers of n | z = c), shape = (N, C), straight from the definition."""
     out = np.zeros(shape)
     for n, a, y in zip(item, annotator, label, strict=True):
-        right = 1 / (1 + math.exp(-ability[a] * math.exp(log_easiness[n])))
+        x = ability[a] * math.exp(log_easiness[n])
+        right, wrong = 1 / (1 + math.exp(-x)), 1 / (1 + math.exp(x))
         for c in range(shape[1]):
-            out[n, c] += math.log(right if y == c else (1 - right) / (shape[1] - 1))
+            out[n, c] += math.log(right if y == c else wrong / (shape[1] - 1))
     return out
 
 
@@ -394,12 +430,33 @@ def glad_expected_log_joint(ability, log_easiness, rows, proba, spread):
     """E_q log p(y | z) + log priors; rows = (item, annotator, label)."""
     n_classes, out = proba.shape[1], 0.0
     for n, a, y in zip(*rows, strict=True):
-        right = 1 / (1 + math.exp(-ability[a] * math.exp(log_easiness[n])))
+        x = ability[a] * math.exp(log_easiness[n])
+        right, wrong = 1 / (1 + math.exp(-x)), 1 / (1 + math.exp(x))
         for c in range(n_classes):
-            said = right if y == c else (1 - right) / (n_classes - 1)
+            said = right if y == c else wrong / (n_classes - 1)
             out += proba[n, c] * math.log(said)
     out -= sum((x - 1) ** 2 for x in ability) / (2 * spread[0] ** 2)
     return out - sum(x**2 for x in log_easiness) / (2 * spread[1] ** 2)
+
+
+def spammer_proba(mean, spread, prior_mean, prior_spread, chance, prior_share):
+    """P(the ability is exactly chance), by an integral over all other abilities.
+
+    The likelihood is the Gaussian that takes the prior to the posterior.
+    """
+    precision = spread**-2 - prior_spread**-2
+    centre = (mean * spread**-2 - prior_mean * prior_spread**-2) / precision
+
+    def likelihood(ability):
+        return math.exp(-precision * (ability - centre) ** 2 / 2)
+
+    def weighted(ability):
+        return likelihood(ability) * norm.pdf(ability, prior_mean, prior_spread)
+
+    low, high = mean - 12 * spread, mean + 12 * spread
+    skilled = quad(weighted, low, high, epsabs=0, epsrel=1e-10, points=[mean])[0]
+    spammer = prior_share * likelihood(chance)
+    return spammer / (spammer + (1 - prior_share) * skilled)
 
 
 # -- Gaussian processes of a crowd ---------------------------------------------------

@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 import contract
 from wisecrowd import BCC, Annotations, DawidSkene, InputError, MajorityVote
-from wisecrowd.base import answer_matrix, as_annotations
+from wisecrowd.base import as_annotations
 
 N_CLASSES = 5
 
@@ -28,16 +28,16 @@ def paper_crowd(n_items, seed=0):
 @pytest.mark.parametrize("make", [BCC, DawidSkene], ids=lambda m: m.__name__)
 @pytest.mark.parametrize("n_items", [60, 1000])
 def test_the_papers_spammer_and_adversary_are_flagged_and_nobody_else(make, n_items):
-    _, labels = paper_crowd(n_items)
-    summary = make().fit(labels).annotator_summary()
+    _, answers = paper_crowd(n_items)
+    summary = make().fit(answers).annotator_summary()
     assert (summary["spammer"] > 0.5).tolist() == [False, False, False, True, False]
     flagged = (summary["adversarial"] > 0.5).tolist()
     assert flagged == [False, False, False, False, True]
 
 
 def test_accuracy_and_informativeness_are_those_of_the_simulation():
-    _, labels = paper_crowd(5000)
-    summary = BCC().fit(labels).annotator_summary()
+    _, answers = paper_crowd(5000)
+    summary = BCC().fit(answers).annotator_summary()
     assert_allclose(summary["accuracy"], [0.95, 0.9, 0.8, 0.2, 0.1], atol=0.03)
     told = summary["informativeness"].to_numpy()
     assert told[0] > told[1] > told[2] > 0.3
@@ -46,12 +46,14 @@ def test_accuracy_and_informativeness_are_those_of_the_simulation():
 
 
 def test_doubtful_labels_widen_the_interval_and_gold_narrows_it():
-    labels = contract.crowd(n_items=40)
-    model = BCC().fit(labels)
+    answers = contract.crowd(n_items=40)
+    model = BCC().fit(answers)
     truth = dict(zip(model.items_, model.labels_, strict=True))
-    certain = BCC().fit(labels, gold=truth)
-    assert (model.hit_variance_ > certain.hit_variance_).all()
-    assert_allclose(certain.hit_variance_, 0.0)
+    certain = BCC().fit(answers, gold=truth)
+    assert (
+        model.learned_.skills.hit_variance > certain.learned_.skills.hit_variance
+    ).all()
+    assert_allclose(certain.learned_.skills.hit_variance, 0.0)
 
 
 def test_the_level_must_be_a_probability():
@@ -105,23 +107,22 @@ def test_an_annotator_tells_nothing_where_there_is_nothing_to_tell():
 
 
 def test_gold_is_used_only_where_it_is_passed():
-    labels = contract.crowd().with_gold({"i00": "owl"})
-    assert (as_annotations(labels).gold_codes == -1).all()
-    assert (as_annotations(labels, labels.gold).gold_codes >= 0).sum() == 1
+    answers = contract.crowd().with_gold({"i00": "owl"})
+    assert (as_annotations(answers).gold_codes == -1).all()
+    assert (as_annotations(answers, answers.gold).gold_codes >= 0).sum() == 1
 
 
-def test_answer_matrix_has_a_column_for_every_annotator_and_answer():
-    labels = contract.crowd()
-    answers = answer_matrix(labels)
-    assert answers.shape == (30, 4 * 3)
-    assert answers.sum() == len(labels)
+def test_the_matrix_of_answers_has_a_column_for_every_annotator_and_answer():
+    codes = contract.crowd().codes
+    assert codes.matrix.shape == (30, 4 * 3)
+    assert codes.matrix.sum() == len(codes)
 
 
 def test_fit_predict_is_fit_and_then_labels():
-    labels = contract.crowd()
-    model = DawidSkene().fit(labels)
-    assert (DawidSkene().fit_predict(labels) == model.labels_).all()
-    assert_allclose(DawidSkene().fit_predict_proba(labels), model.label_proba_)
+    answers = contract.crowd()
+    model = DawidSkene().fit(answers)
+    assert (DawidSkene().fit_predict(answers) == model.labels_).all()
+    assert_allclose(DawidSkene().fit_predict_proba(answers), model.label_proba_)
 
 
 def test_prediction_multiplies_the_answers_into_the_class_prior():

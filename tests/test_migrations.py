@@ -29,10 +29,11 @@ def test_a_model_of_version_1_answers_as_it_did(name, answers, tmp_path):
     else:
         X = np.load(SAVED / "X.npy")
         found = model.predict_proba(X)
-    assert_allclose(found, wanted["predict"], rtol=1e-6)
+    # Batches are in float32: rounding alone moves a probability by some 1e-7.
+    assert_allclose(found, wanted["predict"], rtol=1e-6, atol=1e-6)
     if "with_answers" in wanted:
         found = model.predict_proba(X, answers)
-        assert_allclose(found, wanted["with_answers"], rtol=1e-6)
+        assert_allclose(found, wanted["with_answers"], rtol=1e-6, atol=1e-6)
     if "accuracy" in wanted and name != "glad":  # GLAD's was that of another model
         accuracy = model.annotator_summary()["accuracy"]
         assert_allclose(accuracy, wanted["accuracy"], rtol=1e-9)

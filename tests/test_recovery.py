@@ -37,10 +37,10 @@ def simulated(seed, n_items, *, n_annotators=40, n_each=8, spammers=0.25):
     who = np.concatenate(list(draws))
     steps = confusion[who, truth[item]].cumsum(1)
     label = (rng.random(len(item))[:, None] > steps).sum(1).clip(max=N_CLASSES - 1)
-    labels = wc.Annotations.from_triples(
+    answers = wc.Annotations.from_triples(
         item, who, label, classes=range(N_CLASSES), annotators=range(n_annotators)
     )
-    return truth, confusion, lazy, labels
+    return truth, confusion, lazy, answers
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,14 @@ def crowds():
 @pytest.mark.parametrize("make", [wc.DawidSkene, wc.BCC], ids=lambda m: m.__name__)
 def test_confusion_and_ranking_come_back_and_votes_are_beaten(make, crowds):
     better, ranking = [], []
-    for truth, confusion, lazy, labels in crowds:
-        model = make().fit(labels)
+    for truth, confusion, lazy, answers in crowds:
+        model = make().fit(answers)
         error = np.abs(model.confusion_ - confusion).mean()
         assert error < 0.05
         accuracy = confusion[:, range(N_CLASSES), range(N_CLASSES)].mean(1)
         found = model.annotator_summary()["accuracy"]
         ranking.append(spearmanr(found[~lazy], accuracy[~lazy]).statistic)
-        votes = wc.MajorityVote().fit(labels).labels_
+        votes = wc.MajorityVote().fit(answers).labels_
         better.append((model.labels_ == truth).mean() - (votes == truth).mean())
     assert np.mean(ranking) > 0.8
     assert np.mean(better) > 0.005
@@ -67,16 +67,18 @@ def test_confusion_and_ranking_come_back_and_votes_are_beaten(make, crowds):
 @pytest.mark.parametrize("prior", ["learned", "diagonal"])
 def test_ninety_percent_intervals_of_the_accuracy_hold_it_so_often(prior, crowds):
     inside = []
-    for _, confusion, _, labels in crowds:
-        summary = wc.BCC(annotator_prior=prior).fit(labels).annotator_summary(level=0.9)
+    for _, confusion, _, answers in crowds:
+        summary = (
+            wc.BCC(annotator_prior=prior).fit(answers).annotator_summary(level=0.9)
+        )
         accuracy = confusion[:, range(N_CLASSES), range(N_CLASSES)].mean(1)
         inside.append(summary["low"].le(accuracy) & summary["high"].ge(accuracy))
     assert 0.83 < np.mean(inside) < 0.97  # 160 annotators: two standard errors are .05
 
 
-SPARSE = {  # 20 to 30 answers each, and doubtful labels
+SPARSE = {  # 20 to 30 answers each, and doubtful answers
     "many classes": {"n_items": 500, "n_annotators": 125, "n_classes": 8},
-    "three answers an item": {
+    "three answers per item": {
         "n_items": 1000, "n_annotators": 100, "n_classes": 2, "answers_per_item": 3,
     },
     "fewer": {
@@ -93,10 +95,10 @@ def test_intervals_of_the_accuracy_hold_it_where_answers_are_few(name):
     inside = []
     for seed in range(4):
         drawn = wc.simulate(random_state=seed, **{"activity": "equal", **SPARSE[name]})
-        summary = wc.BCC().fit(drawn.labels).annotator_summary(level=0.9)
+        summary = wc.BCC().fit(drawn.answers).annotator_summary(level=0.9)
         accuracy = np.einsum("acc->a", drawn.confusion) / len(drawn.classes)
         within = summary["low"].le(accuracy) & summary["high"].ge(accuracy)
-        inside.append(within[summary["n_labels"] > 0].mean())
+        inside.append(within[summary["n_answers"] > 0].mean())
     assert 0.84 < np.mean(inside) < 0.97  # with whole shared priors: .51 to .81
 
 
@@ -104,8 +106,8 @@ def test_intervals_of_the_accuracy_hold_it_where_answers_are_few(name):
 def test_spammers_are_told_from_the_skilled(n_items):
     found, alarms = [], []
     for seed in range(4):
-        _, _, lazy, labels = simulated(seed, n_items)
-        spammer = wc.BCC().fit(labels).annotator_summary()["spammer"] > 0.5
+        _, _, lazy, answers = simulated(seed, n_items)
+        spammer = wc.BCC().fit(answers).annotator_summary()["spammer"] > 0.5
         found.append(spammer[lazy].mean())
         alarms.append(spammer[~lazy].mean())
     assert np.mean(found) > 0.9
@@ -130,8 +132,8 @@ def test_a_learned_prior_is_near_the_one_of_the_crowd():
 # -- real crowds -------------------------------------------------------------------
 
 
-def accuracy(model, labels, gold):
-    found = dict(zip(labels.items, model.fit(labels).labels_, strict=True))
+def accuracy(model, answers, gold):
+    found = dict(zip(answers.items, model.fit(answers).labels_, strict=True))
     return np.mean([found[item] == known for item, known in gold.items()])
 
 
@@ -153,6 +155,6 @@ def test_bcc_is_at_least_as_good_as_dawid_skene_on_average(real_crowd):
 def test_glad_is_no_worse_than_the_votes(name, real_crowd):
     # Not so on bluebird and face4, where a bias for one class is what misleads: an
     # ability alone cannot see it.
-    labels, gold = real_crowd(name)
-    votes = accuracy(wc.MajorityVote(), labels, gold)
-    assert accuracy(wc.GLAD(), labels, gold) > votes - 0.001
+    answers, gold = real_crowd(name)
+    votes = accuracy(wc.MajorityVote(), answers, gold)
+    assert accuracy(wc.GLAD(), answers, gold) > votes - 0.001

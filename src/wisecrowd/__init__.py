@@ -9,5 +9,9 @@ import lazy_loader
 
 from wisecrowd._version import __version__
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = [*__all__, "__version__"]  # noqa: PLE0604
+__getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [*_names, "__version__"]  # noqa: PLE0604
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

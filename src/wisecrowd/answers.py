@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from wisecrowd._types import Array
+from wisecrowd._types import Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,9 @@ class Answers:
     @classmethod
     def from_codes(
         cls,
-        item: Array,
-        annotator: Array,
-        answer: Array,
+        item: Ids,
+        annotator: Ids,
+        answer: Ids,
         shape: tuple[int, int, int, int],
     ) -> "Answers":
         """Sort the rows by item; `shape` is (N, A, C, K)."""

@@ -6,7 +6,7 @@ the memory, or one shard of it, would be another with the same three members.
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from wisecrowd._types import Array
 PIECE = 4096  # items of one piece, where all of them are visited
 
 
+@runtime_checkable
 class FeatureSource(Protocol):
     """Where a method's features come from."""
 

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import contract
 import oracles
 from wisecrowd import BCC, Annotations, InputError, metrics
+from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dependence, dirichlet
 
 seeds = st.integers(0, 10**6)
@@ -17,21 +18,21 @@ def drawn(seed, n_items=7, **sizes):
     made = oracles.drawn_crowd(seed, n_items=n_items, **sizes)
     codes = [made[name] for name in ("item", "annotator", "label")]
     shape = made["confusion"].shape
-    labels = Annotations.from_triples(
+    answers = Annotations.from_triples(
         *codes,
         items=range(n_items),
         annotators=range(shape[0]),
         classes=range(shape[1]),
         answers=range(shape[2]),
     )
-    return labels, codes, shape
+    return answers, codes, shape
 
 
 @pytest.mark.parametrize("prior", PRIORS)
 @given(seed=seeds)
 def test_the_bound_never_falls(prior, seed):
-    labels, _, _ = drawn(seed)
-    model = BCC(annotator_prior=prior, max_iter=60, tol=None).fit(labels)
+    answers, _, _ = drawn(seed)
+    model = BCC(annotator_prior=prior, max_iter=60, tol=None).fit(answers)
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
@@ -40,20 +41,22 @@ def test_the_bound_never_falls(prior, seed):
 @given(seed=seeds)
 def test_the_bound_never_exceeds_the_evidence(prior, seed):
     small = {"n_annotators": 4, "n_classes": 2, "n_answers": 3, "n": 12}
-    labels, codes, shape = drawn(seed, n_items=5, **small)
-    model = BCC(annotator_prior=prior, max_iter=40, tol=None).fit(labels)
+    answers, codes, shape = drawn(seed, n_items=5, **small)
+    model = BCC(annotator_prior=prior, max_iter=40, tol=None).fit(answers)
     each = np.broadcast_to(model.annotator_prior_, shape)
     exact = oracles.bcc_log_evidence(*codes, each, 5)
     if prior == "learned":
         hyper = crowd.prior_hyper(*shape[1:])
-        exact += dirichlet.log_hyperprior(model.annotator_prior_[0], *hyper)
+        exact += crowd.log_hyperprior(model.annotator_prior_, hyper)
     assert model.trace_["bound"].iloc[-1] <= exact + 1e-9
 
 
 def test_the_bound_is_the_evidence_where_all_classes_are_known():
-    labels, codes, shape = drawn(3)
+    answers, codes, shape = drawn(3)
     gold = dict(enumerate([0, 1, 0, 1, 1, 0, 2]))
-    model = BCC(annotator_prior="diagonal", max_iter=1, tol=None).fit(labels, gold=gold)
+    model = BCC(annotator_prior="diagonal", max_iter=1, tol=None).fit(
+        answers, gold=gold
+    )
     want = oracles.polya_log_evidence([3, 3, 1], [1.0] * 3)
     proba = np.eye(3)[list(gold.values())]
     counts = oracles.soft_counts(proba, *codes, shape)
@@ -65,14 +68,14 @@ def test_the_bound_is_the_evidence_where_all_classes_are_known():
 
 
 def test_a_learned_prior_has_a_higher_bound_than_the_one_it_starts_from():
-    labels = contract.crowd(n_items=200)
+    answers = contract.crowd(n_items=200)
     learned, fixed = (
-        BCC(annotator_prior=p).fit(labels).trace_["bound"].iloc[-1]
+        BCC(annotator_prior=p).fit(answers).trace_["bound"].iloc[-1]
         for p in ("learned", "diagonal")
     )
     hyper = crowd.prior_hyper(3, 3)
     start = crowd.diagonal_prior(3, 3, 4.0, 1.0)
-    assert learned > fixed + dirichlet.log_hyperprior(start, *hyper)
+    assert learned > fixed + crowd.log_hyperprior(start[None], hyper)
 
 
 def test_intervals_shrink_with_answers_and_hold_the_mean():
@@ -103,10 +106,9 @@ def together(seed, correlation, n_items=600):
     confusion = np.full((20, 3, 3), 0.15) + 0.55 * np.eye(3)
     who = np.argsort(rng.random_sample((n_items, 20)), axis=1)[:, :8].ravel()
     item, truth = np.repeat(np.arange(n_items), 8), rng.randint(3, size=n_items)
-    asked = crowd.answer_matrix(item, who, 0 * who, (n_items, 20, 3))
-    rows = dependence.rows(asked, 3)
-    said = dependence.simulated_answers(rows, confusion, truth, correlation, rng)
-    triples = rows.each.tocoo().row, rows.annotator, said
+    asked = Answers.from_codes(item, who, 0 * who, (n_items, 20, 3, 3))
+    said = dependence.simulated_answers(asked, confusion, truth, correlation, rng)
+    triples = asked.item, asked.annotator, said
     return Annotations.from_triples(
         *triples,
         items=range(n_items),
@@ -119,32 +121,32 @@ def together(seed, correlation, n_items=600):
 @pytest.mark.parametrize("seed", range(2))
 # Of a strong dependence most is hidden: a crowd that errs as one looks right.
 @pytest.mark.parametrize(("correlation", "seen"), [(0.1, 0.1), (0.4, 0.07)])
-def test_a_crowd_that_errs_together_is_believed_less(seed, correlation, seen):
-    labels, truth = together(seed, correlation)
-    textbook, model = BCC(dependence=None).fit(labels), BCC().fit(labels)
+def test_a_crowd_that_errs_together_counts_less(seed, correlation, seen):
+    answers, truth = together(seed, correlation)
+    textbook, model = BCC(dependence=None).fit(answers), BCC().fit(answers)
     assert textbook.dependence_ == 0
     assert model.dependence_ == pytest.approx(seen, abs=0.04)
     assert (model.labels_ == textbook.labels_).mean() > 0.98
     worse, better = (metrics.log_loss(truth, m.label_proba_) for m in (textbook, model))
     assert better < 0.8 * worse
-    # New items are judged in the same way.
-    again = metrics.log_loss(truth, model.predict_proba(labels))
+    # New items are labelled in the same way.
+    again = metrics.log_loss(truth, model.predict_proba(answers))
     assert again == pytest.approx(better, rel=0.15)
 
 
-def test_independent_annotators_are_believed():
-    labels, _ = together(0, correlation=0.0)
-    assert BCC().fit(labels).dependence_ < 0.03
+def test_independent_annotators_count_in_full():
+    answers, _ = together(0, correlation=0.0)
+    assert BCC().fit(answers).dependence_ < 0.03
 
 
 def test_a_given_dependence_is_kept_and_a_wrong_one_refused():
-    labels = contract.crowd(n_items=30)
-    model = BCC(dependence=0.2).fit(labels)
+    answers = contract.crowd(n_items=30)
+    model = BCC(dependence=0.2).fit(answers)
     assert model.dependence_ == 0.2
-    assert model.set_params(dependence=None).fit(labels).dependence_ == 0
+    assert model.set_params(dependence=None).fit(answers).dependence_ == 0
     for wrong in (-0.1, 1.5, "much"):
         with pytest.raises(InputError, match="dependence="):
-            BCC(dependence=wrong).fit(labels)
+            BCC(dependence=wrong).fit(answers)
 
 
 def test_strangers_who_agree_are_two():

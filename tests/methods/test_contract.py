@@ -8,7 +8,7 @@ QUICK = {"n_inducing": 5, "max_epochs": 40, "natural_rate": 0.2}
 SETTINGS = dict.fromkeys(wc.CLASSIFIERS, QUICK)
 
 
-@pytest.fixture(params=sorted(wc.METHODS))
+@pytest.fixture(scope="module", params=sorted(wc.METHODS))
 def subject(request):
     name = request.param
     return contract.subject(wc.METHODS[name], **SETTINGS.get(name, {}))

@@ -16,10 +16,10 @@ seeds = st.integers(0, 10**6)
 def drawn(seed):
     made = oracles.drawn_crowd(seed)
     codes = [made[name] for name in ("item", "annotator", "label")]
-    labels = Annotations.from_triples(
+    answers = Annotations.from_triples(
         *codes, items=range(7), annotators=range(5), classes=range(3), answers=range(4)
     )
-    return labels, codes
+    return answers, codes
 
 
 def assert_never_falls(bound):
@@ -36,11 +36,11 @@ def test_the_bound_never_falls(seed):
 
 @given(seeds)
 def test_three_iterations_are_those_of_loops(seed):
-    labels, codes = drawn(seed)
-    model = DawidSkene(annotator_prior="diagonal", max_iter=3, tol=None).fit(labels)
+    answers, codes = drawn(seed)
+    model = DawidSkene(annotator_prior="diagonal", max_iter=3, tol=None).fit(answers)
     prior = np.maximum(model.annotator_prior_, 1.0) + dawid_skene.SMOOTHING
     prior = np.repeat(prior, 5, 0)
-    proba = oracles.vote_proba(labels.counts()[:, :3], labels.gold_codes)
+    proba = oracles.vote_proba(answers.counts()[:, :3], answers.gold_codes)
     for step in range(3):
         proba, bound = oracles.dawid_skene_step(
             proba, *codes, (5, 3, 4), prior, dawid_skene.SMOOTHING
@@ -51,8 +51,8 @@ def test_three_iterations_are_those_of_loops(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_end_is_a_fixed_point(seed):
-    labels, codes = drawn(seed)
-    model = DawidSkene(max_iter=500, tol=None).fit(labels)
+    answers, codes = drawn(seed)
+    model = DawidSkene(max_iter=500, tol=None).fit(answers)
     prior = np.full((5, 3, 4), 1 + dawid_skene.SMOOTHING)
     again, bound = oracles.dawid_skene_step(
         model.label_proba_, *codes, (5, 3, 4), prior, dawid_skene.SMOOTHING
@@ -68,9 +68,9 @@ def test_most_probable_params_are_the_best_of_their_neighbours():
     best = dawid_skene.most_probable_params(proba, counts, prior)
 
     def objective(params):
-        labels = (counts * params.log_confusion).sum()
+        answers = (counts * params.log_confusion).sum()
         classes = (proba @ params.log_class).sum()
-        return labels + classes + dawid_skene.log_prior(params, prior)
+        return answers + classes + dawid_skene.log_prior(params, prior)
 
     for _ in range(50):
         moved = [x + rng.normal(0, 0.05, x.shape) for x in best]
@@ -80,18 +80,18 @@ def test_most_probable_params_are_the_best_of_their_neighbours():
 
 def test_one_annotator_alone_is_believed():
     # By likelihood alone classes could be merged: one annotator explains anything.
-    labels = Annotations.from_target([0, 1, 1, 2, 0])
+    answers = Annotations.from_target([0, 1, 1, 2, 0])
     model = DawidSkene(annotator_prior="diagonal")
-    assert model.fit(labels).labels_.tolist() == [0, 1, 1, 2, 0]
+    assert model.fit(answers).labels_.tolist() == [0, 1, 1, 2, 0]
 
 
 def test_what_is_known_of_an_annotator_decides_a_draw():
-    labels = Annotations.from_matrix([[0, 1]] * 4 + [[1, 0]] * 4)
+    answers = Annotations.from_matrix([[0, 1]] * 4 + [[1, 0]] * 4)
     expert = {0: [[90.0, 10.0], [10.0, 90.0]]}
-    model = DawidSkene(annotator_prior=expert).fit(labels)
+    model = DawidSkene(annotator_prior=expert).fit(answers)
     assert model.labels_.tolist() == [0] * 4 + [1] * 4
     contrary = {0: [[10.0, 90.0], [90.0, 10.0]]}
-    model = DawidSkene(annotator_prior=contrary).fit(labels)
+    model = DawidSkene(annotator_prior=contrary).fit(answers)
     assert model.labels_.tolist() == [1] * 4 + [0] * 4
 
 
@@ -110,7 +110,7 @@ def test_the_anesthetists_of_1979_have_their_class_counts(data_folder):
 
 
 def test_gold_of_one_class_leaves_the_others_possible():
-    labels = Annotations.from_matrix([[0, 1], [1, 1], [0, 0]])
-    model = DawidSkene().fit(labels, gold={0: 0, 1: 0, 2: 0})
-    proba = model.predict_proba(labels)  # no logarithm of zero
+    answers = Annotations.from_matrix([[0, 1], [1, 1], [0, 0]])
+    model = DawidSkene().fit(answers, gold={0: 0, 1: 0, 2: 0})
+    proba = model.predict_proba(answers)  # no logarithm of zero
     assert ((proba > 0) & (proba < 1)).all()

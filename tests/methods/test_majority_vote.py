@@ -10,9 +10,9 @@ from wisecrowd import Annotations, InputError, MajorityVote
 
 @given(st.integers(0, 10**6))
 def test_label_proba_is_the_share_of_the_votes(seed):
-    labels = contract.crowd(seed, n_items=8)
-    model = MajorityVote().fit(labels)
-    counts = labels.counts()
+    answers = contract.crowd(seed, n_items=8)
+    model = MajorityVote().fit(answers)
+    counts = answers.counts()
     for n, votes in enumerate(counts):
         want = votes / votes.sum() if votes.sum() else np.full(3, 1 / 3)
         assert_allclose(model.label_proba_[n], want, atol=1e-8)
@@ -20,10 +20,10 @@ def test_label_proba_is_the_share_of_the_votes(seed):
 
 
 def test_ties_go_to_the_first_class_or_to_one_drawn_by_the_seed():
-    labels = Annotations.from_matrix(np.tile([0, 1, 2], (60, 1)))
-    first = MajorityVote(ties="first").fit(labels)
+    answers = Annotations.from_matrix(np.tile([0, 1, 2], (60, 1)))
+    first = MajorityVote(ties="first").fit(answers)
     assert set(first.labels_) == {0}
-    drawn = [MajorityVote(random_state=s).fit(labels).labels_ for s in (0, 0, 1)]
+    drawn = [MajorityVote(random_state=s).fit(answers).labels_ for s in (0, 0, 1)]
     assert_array_equal(drawn[0], drawn[1])
     assert (drawn[0] != drawn[2]).any()
     assert np.bincount(drawn[0]).min() > 5  # a fair draw of 60 gives 20 each
@@ -35,16 +35,16 @@ def test_an_unknown_way_of_ties_is_refused():
 
 
 def test_gold_outvotes_everyone():
-    labels = Annotations.from_matrix([[0, 0, 0], [1, 1, 1]])
-    assert MajorityVote().fit(labels, gold={0: 1}).labels_.tolist() == [1, 1]
+    answers = Annotations.from_matrix([[0, 0, 0], [1, 1, 1]])
+    assert MajorityVote().fit(answers, gold={0: 1}).labels_.tolist() == [1, 1]
 
 
 def test_answers_that_are_not_classes_do_not_vote():
-    labels = Annotations.from_triples(
+    answers = Annotations.from_triples(
         ["x"] * 3,
         ["a", "b", "c"],
         ["?", "?", "no"],
         classes=["no", "yes"],
         answers=["?"],
     )
-    assert_allclose(MajorityVote().fit(labels).label_proba_, [[1, 0]])
+    assert_allclose(MajorityVote().fit(answers).label_proba_, [[1, 0]])

@@ -51,9 +51,9 @@ def _factorised(values: pd.Series) -> tuple[Array, Array, Array]:
     A categorical column has codes already: its values are not looked at again.
     """
     if not isinstance(values.dtype, pd.CategoricalDtype):
-        codes, names = pd.factorize(values, use_na_sentinel=True)
-        return codes, np.asarray(names), np.ones(len(names), dtype=bool)
-    codes = values.cat.codes.to_numpy(dtype=np.int64)
+        raw, names = pd.factorize(values, use_na_sentinel=True)
+        return raw, np.asarray(names), np.ones(len(names), dtype=bool)
+    codes = values.cat.codes.to_numpy()
     counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))
     return codes, np.asarray(values.cat.categories), counts > 0
 
@@ -109,7 +109,7 @@ def answer_names(
     extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
     if classes is None:
         known = seen if gold is None else _with_gold_classes(seen, gold)
-        names = known[~np.isin(known, extra)]
+        names = known[~np.isin(known, extra)] if len(extra) else known
     else:
         names = unique(vocabulary_values(classes, "class"), "class")
     extra = extra[~np.isin(extra, names)]

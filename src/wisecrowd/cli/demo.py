@@ -43,7 +43,7 @@ def demo(
     proba = right.predict_proba(digits.X_test)
     rows.append(_row("SVGP, on the true classes", right.label_proba_, proba, digits))
     show.show_table(
-        f"Predictions for {len(digits.X_test):,} new digits, which nobody answered",
+        f"Predictions for {len(digits.X_test):,} new digits without answers",
         ("<method", "accuracy", "log loss", "calibration error", "labels right"),
         rows,
     )  # fmt: skip
@@ -75,7 +75,7 @@ def _two_steps(digits: Any) -> list[tuple[str, Any, Any]]:
         classifier = LogisticRegression(max_iter=1000)
         classifier.fit(digits.X, method.labels_)
         proba = classifier.predict_proba(digits.X_test)
-        found.append((f"{name}, then logistic", method.label_proba_, proba))
+        found.append((f"{name} + logistic", method.label_proba_, proba))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a person sees in the terminal: tables on stdout, messages on stderr."""
+"""What is printed in the terminal: tables on stdout, messages on stderr."""
 
 import json
 import math
@@ -109,40 +109,40 @@ def show_items(items: pd.DataFrame) -> None:
     show_table(title, columns, rows)
 
 
-def show_annotators(people: pd.DataFrame, most: int = 5) -> None:
+def show_annotators(annotators: pd.DataFrame, most: int = 5) -> None:
     """Print the most and the least reliable annotators, with intervals and flags.
 
     A column ``truth``, if there is one, is shown instead of the informativeness.
     """
-    best = people.sort_values("low", ascending=False, kind="stable")
+    best = annotators.sort_values("low", ascending=False, kind="stable")
     columns = (
         "<annotator",
         "answers",
         "accuracy",
         "95 % interval",
-        "in truth" if "truth" in people else "informative",
+        "in truth" if "truth" in annotators else "informative",
         "<flag",
     )
-    if len(people) <= 2 * most:
+    if len(annotators) <= 2 * most:
         show_table("Annotators, the most reliable first", columns, _rows_of(best))
         return
     show_table("Most reliable annotators", columns, _rows_of(best.head(most)))
     others = best.iloc[most:]
     worst = others.sort_values("accuracy", kind="stable").head(most)
     show_table("Least reliable annotators", columns, _rows_of(worst))
-    for what, who in flagged(people).items():
+    for what, who in flagged(annotators).items():
         typer.echo(f"Flagged as {what}: {listed(who, 5) or 'nobody'}.")
 
 
-def _rows_of(people: pd.DataFrame) -> list[tuple[str, ...]]:
-    each: Any = people.itertuples()
+def _rows_of(annotators: pd.DataFrame) -> list[tuple[str, ...]]:
+    each: Any = annotators.itertuples()
     return [
         (
             str(row.annotator),
             f"{row.n_answers:,}",
             number(row.accuracy),
             f"{number(row.low)} to {number(row.high)}",
-            number(row.truth if "truth" in people else row.informativeness),
+            number(row.truth if "truth" in annotators else row.informativeness),
             _flag(row),
         )
         for row in each

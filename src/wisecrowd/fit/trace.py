@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -30,7 +31,7 @@ class Trace:
     """
 
     def __init__(self, what: str, total: int, show: bool | None = None) -> None:
-        self._rows: list[dict[str, float]] = []
+        self._rows: list[Mapping[str, float | int]] = []
         self._began = time.perf_counter()
         self._bar: Any = None
         if sys.stderr.isatty() if show is None else show:
@@ -62,7 +63,7 @@ class Trace:
 
     def add(
         self,
-        row: dict[str, float],
+        row: Mapping[str, float | int],
         *,
         done: int | None = None,
         total: int | None = None,

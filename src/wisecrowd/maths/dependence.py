@@ -73,13 +73,15 @@ def right_together(
     p = confusion[:, np.arange(n_classes), np.arange(n_classes)][answers.annotator]
     off = (answers.answer[:, None] == np.arange(n_classes)) - p  # [L, C]
     spread = np.sqrt(p * (1 - p))
+    return _over_pairs(answers, proba, off) / _over_pairs(answers, proba, spread)
 
-    def pairs(x: Float[np.ndarray, "L C"]) -> float:
-        return float(
-            (proba * ((answers.per_item @ x) ** 2 - answers.per_item @ x**2)).sum()
-        )
 
-    return pairs(off) / pairs(spread)
+def _over_pairs(
+    answers: Answers, proba: Float[np.ndarray, "N C"], x: Float[np.ndarray, "L C"]
+) -> float:
+    """Σ over items and classes of q(z = c), times Σ x x' over ordered pairs of answers."""
+    both = (answers.per_item @ x) ** 2 - answers.per_item @ x**2
+    return float((proba * both).sum())
 
 
 def simulated_answers(

@@ -79,7 +79,7 @@ class BCC(WithConfusionMatrices, Aggregator):
         annotator_prior: Any = "learned",
         dependence: float | int | str | None = "learn",
         max_iter: int = 1000,
-        tol: float | None = 1e-7,
+        tol: float | int | None = 1e-7,
         progress: bool | None = None,
     ) -> None:
         self.annotator_prior = annotator_prior

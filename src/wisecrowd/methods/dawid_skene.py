@@ -110,7 +110,7 @@ class DawidSkene(WithConfusionMatrices, Aggregator):
         *,
         annotator_prior: Any = "flat",
         max_iter: int = 1000,
-        tol: float | None = 1e-7,
+        tol: float | int | None = 1e-7,
         progress: bool | None = None,
     ) -> None:
         self.annotator_prior = annotator_prior

@@ -150,10 +150,10 @@ class GLAD(Aggregator):
         self,
         *,
         class_prior: Literal["uniform", "learned"] = "uniform",
-        ability_spread: float = 1.0,
-        easiness_spread: float = 1.0,
+        ability_spread: float | int = 1.0,
+        easiness_spread: float | int = 1.0,
         max_iter: int = 1000,
-        tol: float | None = 1e-7,
+        tol: float | int | None = 1e-7,
         progress: bool | None = None,
     ) -> None:
         self.class_prior = class_prior

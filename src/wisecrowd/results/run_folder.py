@@ -13,7 +13,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.persist import save
 from wisecrowd.results.tables import annotator_table, confusion_table, label_table
 
-DIGITS = "%.6g"  # of a CSV, which people read; Parquet has all of them
+DIGITS = "%.6g"  # digits in a CSV; Parquet has all of them
 
 
 def write_run(model: Any, annotations: Annotations, folder: Path) -> None:

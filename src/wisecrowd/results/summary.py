@@ -41,7 +41,7 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
     >>> found["labels"][1]["label"]
     1
     """
-    items, people = label_table(model, annotations), annotator_table(model)
+    items, annotators = label_table(model, annotations), annotator_table(model)
     answers_per_item, independent = answers_that_count(annotations, model.dependence_)
     return plain(
         {
@@ -59,11 +59,11 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
             "answers_per_item": answers_per_item,
             "independent_answers_per_item": independent,
             "gold": gold_scores(model, annotations),
-            **flagged(people),
+            **flagged(annotators),
             "classes": model.classes_,
             "items_per_class": class_table(items, model.classes_),
             "labels": items,
-            "annotators": people,
+            "annotators": annotators,
         }
     )
 

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process import kernels as sk
 
 import oracles
-from wisecrowd.maths.gp.kernels import KERNELS, Given, Linear, Stationary
+from wisecrowd._checks import InputError
+from wisecrowd.maths.gp.kernels import KERNELS, Given, Linear, Stationary, as_kernel
 
 rng = np.random.default_rng(0)
 X, Y = jnp.asarray(rng.normal(size=(6, 3))), jnp.asarray(rng.normal(size=(4, 3)))
@@ -120,3 +121,13 @@ def test_a_kernel_is_a_key_of_what_is_compiled():
     assert hash(Stationary("se")) == hash(Stationary("se"))
     assert Stationary("se") + Linear() == Stationary("se") + Linear()
     assert Stationary("se") != Stationary("se", ard=True)
+
+
+def test_a_kernel_has_a_name_is_itself_or_is_a_function():
+    assert as_kernel("linear+se") == Linear() + Stationary("se")
+    assert as_kernel(Linear() * Linear()) == Linear() * Linear()
+    assert as_kernel(max).function is max
+    with pytest.raises(
+        InputError, match=r"^kernel='rbf' is not one of .*'se-ard'.*\.$"
+    ):
+        as_kernel("rbf")

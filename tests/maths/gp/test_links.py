@@ -9,7 +9,9 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import oracles
-from wisecrowd.maths import links
+from wisecrowd._checks import InputError
+from wisecrowd.maths.gp import links
+from wisecrowd.maths.gp.links import RobustMax, Softmax
 
 seeds = st.integers(0, 10**6)
 
@@ -136,3 +138,53 @@ def test_predictions_are_sums_over_states(link):
             pairs = list(zip(states.weight[n], table[n, :, c], strict=True))
             assert_allclose(proba[n, c], sum(w * np.exp(p) for w, p in pairs))
             assert_allclose(log_proba[n, c], sum(w * p for w, p in pairs))
+
+
+# -- the links as settings -----------------------------------------------------------
+
+
+def test_links_are_records_that_can_be_compared_and_compiled():
+    assert Softmax() == Softmax(32)
+    assert hash(RobustMax(0.1)) == hash(RobustMax(0.1))
+    assert RobustMax() != RobustMax(0.1)
+
+
+def test_the_states_of_a_link_are_those_of_its_function():
+    mean, var = drawn(7)
+    epsilon = jnp.asarray(0.07)
+    got, want = (
+        RobustMax().states(mean, var, epsilon),
+        links.robust_max_states(mean, var, epsilon),
+    )
+    assert_allclose(got.weight, want.weight)
+    nodes = jnp.asarray(links.normal_nodes(16, 3))
+    got, want = (
+        Softmax(16).states(mean, var, epsilon),
+        links.softmax_states(mean, var, nodes),
+    )
+    assert_allclose(got.log_proba, want.log_proba)
+
+
+def test_words_are_links_and_epsilon_belongs_to_robust_max():
+    assert links.as_link("softmax") == Softmax()
+    assert links.as_link("robustmax") == RobustMax("learn")
+    assert links.as_link("robustmax", 0.01) == RobustMax(0.01)
+    assert links.as_link(RobustMax(0.2)) == RobustMax(0.2)
+    assert links.as_link(RobustMax(), 0.01) == RobustMax(0.01)
+    for link in ("softmax", Softmax(16)):
+        with pytest.raises(
+            InputError, match=r"^epsilon=0.1 belongs to robust max.*\.$"
+        ):
+            links.as_link(link, 0.1)
+
+
+@pytest.mark.parametrize("epsilon", [0, 1, 0.0, 1.0, -0.1, "no"])
+def test_an_epsilon_that_is_no_share_is_refused(epsilon):
+    with pytest.raises(InputError, match=r"^epsilon=.* between 0 and 1\.$"):
+        RobustMax(epsilon)
+
+
+@pytest.mark.parametrize("n_samples", [0, 1])
+def test_softmax_needs_a_pair_of_samples(n_samples):
+    with pytest.raises(InputError, match=r"^n_samples=.* at least 2\.$"):
+        Softmax(n_samples)

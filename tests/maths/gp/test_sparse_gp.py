@@ -6,7 +6,8 @@ from jax.test_util import check_grads
 from numpy.testing import assert_allclose
 
 import oracles
-from wisecrowd.maths import labels, links, sparse_gp
+from wisecrowd.maths.gp import links, sparse_gp
+from wisecrowd.maths.gp.class_posterior import Conditional
 from wisecrowd.maths.gp.kernels import Stationary
 from wisecrowd.maths.gp.sparse_gp import Latent, Moments, Natural
 
@@ -123,7 +124,7 @@ def gain(latent):
     """Some expected log-likelihood: softmax, conditional."""
     states = links.softmax_states(*latent, jnp.asarray(links.normal_nodes(8, 3)))
     evidence = jnp.asarray(np.random.default_rng(5).normal(size=(N_ITEMS, 3)))
-    return labels.best_bound(states, evidence, False).sum()
+    return Conditional().best_bound(states, evidence).sum()
 
 
 def test_the_site_is_the_gradient_by_mean_parameters():
@@ -242,7 +243,7 @@ def test_gradients_of_the_latent_moments_by_kernel_and_inducing_points():
     check_grads(latent, (PARAMS, Z), order=1, modes=["rev"], atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("n_kernels", [1, 3], ids=["shared", "one a class"])
+@pytest.mark.parametrize("n_kernels", [1, 3], ids=["shared", "one per class"])
 def test_the_slopes_by_the_projection_are_what_differentiation_gives(n_kernels):
     rng = np.random.default_rng(7)
     moments = sparse_gp.to_moments(drawn(8))

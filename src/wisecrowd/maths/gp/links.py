@@ -141,7 +141,7 @@ class RobustMax:
         The share of items whose class is not the one with the largest f.
     """
 
-    epsilon: float | str = "learn"
+    epsilon: float | int | str = "learn"
 
     def __post_init__(self) -> None:
         """Refuse what is no share."""

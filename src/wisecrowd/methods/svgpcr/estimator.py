@@ -48,19 +48,19 @@ class SparseGPClassifier(CrowdClassifier):
     kernel: Any = "se"
     shared_kernel: bool = True
     link: Any = "softmax"
-    epsilon: float | str | None = None
+    epsilon: float | int | str | None = None
     scaling: str = "auto"
     batch_size: int = 500
     max_epochs: int | None = None
-    tol: float | None = 3e-5
-    time_limit: float | None = None
-    learning_rate: float = 0.03
-    natural_rate: float = 0.03
+    tol: float | int | None = 3e-5
+    time_limit: float | int | None = None
+    learning_rate: float | int = 0.03
+    natural_rate: float | int = 0.03
     dtype: str = "float32"
     random_state: Any = 0
     progress: bool | None = None
     checkpoint: Any = None
-    checkpoint_seconds: float = 30.0
+    checkpoint_seconds: float | int = 30.0
     resume: bool = False
 
     @property

@@ -109,7 +109,8 @@ def bound(
     what all items share: they are not scaled by N / B.
     """
     scale = recipe.n_items / terms.answers.shape[0]
-    sums = (scale * term.sum() for term in terms)
+    # In 64 bits, as the divergences are: thousands of items would round in 32.
+    sums = (scale * term.sum(dtype=jnp.float64) for term in terms)
     answers, features, entropy = sums
     kl_gp = sparse_gp.kl_to_prior(natural)
     return Bound(answers, features, entropy, kl_gp, *divergence)

@@ -65,8 +65,10 @@ def trained(
         len(X),
         int(settings.batch_size),
         settings._n_steps(len(X)),
-        tol=settings.tol,
-        time_limit=settings.time_limit,
+        tol=None if settings.tol is None else float(settings.tol),
+        time_limit=(
+            None if settings.time_limit is None else float(settings.time_limit)
+        ),
     )
     keep = Checkpoint.of(settings, X, answers, gold)
     # The small matrices gain nothing from BLAS threads, and waiting ones starve JAX's.

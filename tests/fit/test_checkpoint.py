@@ -1,0 +1,304 @@
+"""A fit that was killed goes on where it stood, and ends as if nothing had happened."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+import contract
+from wisecrowd import SVGP, SVGPCR, InputError
+from wisecrowd.answers import Answers
+from wisecrowd.fit.checkpoint import Checkpoint, fingerprint, write_whole
+
+# Shapes of tests/methods/svgpcr: they are compiled already.
+SETTINGS = {"n_inducing": 8, "max_epochs": 80, "dependence": 0.1, "tol": None}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return contract.two_clouds()
+
+
+@pytest.fixture(scope="module")
+def whole(data):
+    """The fit that nobody interrupts."""
+    return SVGPCR(**SETTINGS).fit(*data[:2])
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.checkpoint"
+
+
+@pytest.fixture
+def left_behind(data, path, monkeypatch):
+    """The last checkpoint of a fit, as a kill just before the ending leaves it."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "remove", lambda self: None)
+        resumable(path).fit(*data[:2])
+    assert path.exists()
+    return path
+
+
+def resumable(path, **more):
+    settings = {"checkpoint": path, "checkpoint_seconds": 0, "resume": True}
+    return SVGPCR(**{**SETTINGS, **settings, **more})
+
+
+def assert_same_end(model, whole, X):
+    assert_allclose(model.label_proba_, whole.label_proba_, atol=1e-6)
+    assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-6)
+    assert_allclose(model.confusion_, whole.confusion_, atol=1e-6)
+    rows, wanted = (m.trace_.drop(columns="seconds") for m in (model, whole))
+    assert rows.index.tolist() == wanted.index.tolist()
+    assert_allclose(rows, wanted[rows.columns], rtol=1e-6, atol=1e-6)
+    assert model.trace_["seconds"].is_monotonic_increasing
+
+
+# -- killed --------------------------------------------------------------------------
+
+CHILD = """
+import sys, time
+import jax
+jax.config.update("jax_disable_most_optimizations", True)  # as in the tests
+import numpy as np
+from wisecrowd import SVGPCR
+from wisecrowd.fit.checkpoint import Checkpoint
+
+write = Checkpoint.write
+
+def slow(self, run):
+    write(self, run)
+    time.sleep(0.03)  # so that there is time to be killed in
+
+Checkpoint.write = slow
+data = np.load(sys.argv[1])
+settings = eval(sys.argv[2])
+SVGPCR(checkpoint=sys.argv[3], checkpoint_seconds=0, resume=True, **settings).fit(
+    data["X"], data["y"]
+)
+"""
+
+
+def step_of(path):
+    """The step of the checkpoint on disk; 0 if there is none."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return json.loads(file.metadata()["about"])["run"]["step"]
+    except (FileNotFoundError, SafetensorError):
+        return 0
+
+
+def killed(folder, path, data, after, rng):
+    """Run a fit in a process of its own, and kill it some time after that step."""
+    np.savez(folder / "data.npz", X=data[0], y=data[1])
+    words = [str(folder / "data.npz"), repr(SETTINGS), str(path)]
+    child = subprocess.Popen([sys.executable, "-c", CHILD, *words])
+    try:
+        while child.poll() is None and step_of(path) < after:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.05))  # in a step, between two, or while writing
+        child.send_signal(signal.SIGKILL)
+    finally:
+        child.kill()
+        assert child.wait() == -signal.SIGKILL  # it had not come to its end
+    return step_of(path)
+
+
+def killed_often(tmp_path, path, data, stops, seed):
+    rng, reached = random.Random(seed), [0]
+    for stop in stops:
+        reached.append(killed(tmp_path, path, data, stop, rng))
+        assert reached[-1] >= max(stop, reached[-2])  # each went on from the last
+        assert reached[-1] < SETTINGS["max_epochs"]
+
+
+def test_killed_twice_and_resumed_it_is_the_fit_of_one_go(tmp_path, path, data, whole):
+    killed_often(tmp_path, path, data, [8, 40], seed=0)
+    model = resumable(path).fit(*data[:2])
+    assert_same_end(model, whole, data[0])
+    assert os.listdir(tmp_path) == ["data.npz"]  # the file is gone
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_many_times_and_resumed_it_is_the_fit_of_one_go(
+    tmp_path, path, data, whole, seed
+):
+    stops = sorted(random.Random(seed).sample(range(0, 72, 4), 5))
+    killed_often(tmp_path, path, data, stops, seed)
+    # What a kill amid writing leaves beside the file is none of the fit's business.
+    model = resumable(path).fit(*data[:2])
+    assert_same_end(model, whole, data[0])
+    assert not path.exists()
+
+
+# -- resumed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"annotator_prior": "flat"},
+        {"link": "robustmax", "max_epochs": 8},
+    ],
+    ids=str,
+)
+def test_an_exception_is_as_good_as_a_kill(data, path, monkeypatch, settings):
+    plain = SVGPCR(**{**SETTINGS, **settings}).fit(*data[:2])
+    write = Checkpoint.write
+
+    def interrupted(self, run):
+        write(self, run)
+        if run.step >= 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            resumable(path, **settings).fit(*data[:2])
+    assert step_of(path) == 4
+    model = resumable(path, **settings).fit(*data[:2])
+    assert_same_end(model, plain, data[0])
+    assert not path.exists()
+
+
+def test_svgp_resumes_too(data, path, monkeypatch):
+    settings = {"n_inducing": 8, "max_epochs": 80, "checkpoint": path}
+    settings |= {"checkpoint_seconds": 0, "resume": True, "tol": None}
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "remove", lambda self: None)
+        first = SVGP(**settings).fit(data[0], data[2])
+    assert_same_end(SVGP(**settings).fit(data[0], data[2]), first, data[0])
+
+
+def test_resuming_without_a_file_begins_anew_and_leaves_none(data, path, whole):
+    assert_same_end(resumable(path).fit(*data[:2]), whole, data[0])
+    assert not path.exists()
+
+
+def test_without_resume_an_old_checkpoint_does_not_count(data, left_behind, whole):
+    model = resumable(left_behind, resume=False).fit(*data[:2])
+    assert_same_end(model, whole, data[0])
+    assert not left_behind.exists()
+
+
+def test_what_does_not_change_the_result_may_change(data, left_behind, whole):
+    more = {"time_limit": 1000, "checkpoint_seconds": 60, "progress": False}
+    model = resumable(left_behind, **more).fit(*data[:2])
+    assert_same_end(model, whole, data[0])
+    assert len(model.trace_) == len(whole.trace_)
+
+
+def test_a_checkpoint_is_written_at_most_every_so_often(data, path, monkeypatch):
+    steps = []
+
+    def counted(path, content):
+        steps.append(len(content))
+
+    monkeypatch.setattr("wisecrowd.fit.checkpoint.write_whole", counted)
+    resumable(path, max_epochs=8, checkpoint_seconds=1000).fit(*data[:2])
+    assert not steps
+    resumable(path, max_epochs=8, checkpoint_seconds=0).fit(*data[:2])
+    assert len(steps) == 2  # two chunks of four steps
+
+
+# -- refused -------------------------------------------------------------------------
+
+OTHERS = {
+    "setting": lambda X, y: (X, y, {"natural_rate": 0.05}),
+    "seed": lambda X, y: (X, y, {"random_state": 1}),
+    "prior": lambda X, y: (X, y, {"annotator_prior": np.ones((2, 2))}),
+    "feature": lambda X, y: (X + np.eye(*X.shape), y, {}),
+    "answer": lambda X, y: (X, np.where(np.arange(60)[:, None] == 7, 1 - y, y), {}),
+    "items": lambda X, y: (X[:-1], y[:-1], {}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_checkpoint_of_another_fit_is_refused(name, data, left_behind):
+    X, y, more = OTHERS[name](*data[:2])
+    with pytest.raises(InputError, match=r"belongs to another fit: .*\.$"):
+        resumable(left_behind, **more).fit(X, y)
+    assert left_behind.exists()
+
+
+def test_gold_and_the_method_belong_to_the_fingerprint(data, left_behind):
+    with pytest.raises(InputError, match="belongs to another fit"):
+        resumable(left_behind).fit(*data[:2], gold={0: 1})
+    settings = {"checkpoint": left_behind, "resume": True}
+    with pytest.raises(InputError, match="belongs to another fit"):
+        SVGP(**settings).fit(data[0], data[2])
+
+
+def test_two_long_priors_that_differ_in_one_place_have_two_fingerprints():
+    # Longer than what NumPy prints in full.
+    prior, other = np.ones((300, 2, 2)), np.ones((300, 2, 2))
+    other[150, 1, 0] = 2.0
+    answers = Answers.from_codes([0], [0], [0], (1, 1, 2, 2))
+    data = np.zeros((1, 2)), answers, np.full(1, -1)
+    found = {
+        fingerprint(SVGPCR(annotator_prior=given), *data)
+        for given in (prior, other, {"a": prior}, {"a": other}, "flat")
+    }
+    assert len(found) == 5
+    same = fingerprint(SVGPCR(annotator_prior=prior.copy()), *data)
+    assert same in found
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.999])
+def test_a_checkpoint_that_was_cut_off_is_refused(share, data, left_behind):
+    content = left_behind.read_bytes()
+    left_behind.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(InputError, match=r"is not a whole checkpoint .*\.$"):
+        resumable(left_behind).fit(*data[:2])
+
+
+def test_another_file_is_refused_and_left_alone(data, path):
+    path.write_text("item,annotator,answer\n" * 100)
+    with pytest.raises(InputError, match="is not a whole checkpoint"):
+        resumable(path).fit(*data[:2])
+    assert path.read_text().startswith("item,")
+    save_file({"weights": np.zeros(3)}, path)  # somebody else's model
+    with pytest.raises(InputError, match=r"is not a checkpoint of this wisecrowd\.$"):
+        resumable(path).fit(*data[:2])
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("nowhere/run", r"there is no folder .*\. Make it first\.$"),
+        (".", "is a folder"),
+    ],
+)
+def test_a_place_where_no_file_can_be_is_refused_before_the_fit(
+    where, why, data, tmp_path
+):
+    with pytest.raises(InputError, match=why):
+        resumable(tmp_path / where).fit(*data[:2])
+
+
+# -- writing -------------------------------------------------------------------------
+
+
+def test_a_failed_write_leaves_the_old_checkpoint_and_nothing_else(path, monkeypatch):
+    write_whole(path, b"old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(path.parent) == [path.name]
