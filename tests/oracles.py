@@ -253,7 +253,7 @@ def soft_counts(proba, item, annotator, label, shape):
 
 
 def evidence_of_others(counts, proba, item, annotator, label):
-    """log p(answer | class, the annotator's other items), summed over an item's answers.
+    """Σ log p(answer | class, the annotator's other items) over an item's answers.
 
     Who gave one answer to an item several times adds all of them to the counts.
     """
@@ -637,22 +637,6 @@ def right_together(answers, confusion, proba):
                 joint += weight * ((y == c) - p) * ((x == c) - q)
                 spread += weight * math.sqrt(p * (1 - p) * q * (1 - q))
     return joint / spread
-
-
-def evidence_of_others(counts, proba, item, annotator, label):
-    """Σ log (n[a, c, y] − own) / (Σₖ n[a, c, k] − own) over the answers of an item.
-
-    Own is q(c) of the item, once for each time that the annotator gave this answer.
-    """
-    rows = list(zip(item, annotator, label, strict=True))
-    out = np.zeros(proba.shape)
-    for n, a, y in rows:
-        times = rows.count((n, a, y))
-        for c in range(proba.shape[1]):
-            own = times * proba[n, c]
-            out[n, c] += math.log(counts[a, c, y] - own)
-            out[n, c] -= math.log(counts[a, c].sum() - own)
-    return out
 
 
 # -- simulated crowds whose annotators depend on one another -------------------------

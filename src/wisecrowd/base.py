@@ -280,7 +280,15 @@ class Aggregator(CrowdModel):
 
 
 class CrowdClassifier(ClassifierMixin, CrowdModel):
-    """A method with features: labels of the items at hand, and of new ones."""
+    """A method with features: labels of the items at hand, and of new ones.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features at the fit.
+    feature_names_in_ : array
+        Their names, where X was a DataFrame.
+    """
 
     def fit(
         self: AnyClassifier,

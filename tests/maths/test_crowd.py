@@ -82,7 +82,7 @@ def test_evidence_and_soft_counts_are_adjoint(seed, size):
 
 @given(seeds, sizes)
 def test_evidence_of_others_removes_the_items_own_part_from_the_counts(seed, size):
-    answers, codes, confusion, proba = made(seed, size)
+    answers, codes, _, proba = made(seed, size)
     counts = crowd.soft_counts(answers, proba) + 0.7
     got = crowd.evidence_of_others(answers, counts, proba)
     want = oracles.evidence_of_others(counts, proba, *codes)

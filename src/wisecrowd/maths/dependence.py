@@ -79,7 +79,7 @@ def right_together(
 def _over_pairs(
     answers: Answers, proba: Float[np.ndarray, "N C"], x: Float[np.ndarray, "L C"]
 ) -> float:
-    """Σ over items and classes of q(z = c), times Σ x x' over ordered pairs of answers."""
+    """Σ over items and classes of q(z = c) Σ x x', over ordered pairs of answers."""
     both = (answers.per_item @ x) ** 2 - answers.per_item @ x**2
     return float((proba * both).sum())
 

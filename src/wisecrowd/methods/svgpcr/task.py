@@ -183,12 +183,12 @@ class SVGPCRTask:
 
 def warm_up(place: Place) -> float:
     """Return the number of steps after which the annotators are updated."""
-    return min(WARM_UP, WARM_UP_SHARE * place.n_steps)
+    return min(float(WARM_UP), WARM_UP_SHARE * place.n_steps)
 
 
 def epsilon_steps(place: Place) -> float:
     """Return the number of steps after which a given epsilon is reached."""
-    return min(EPSILON_STEPS, 2 * WARM_UP_SHARE * place.n_steps)
+    return min(float(EPSILON_STEPS), 2 * WARM_UP_SHARE * place.n_steps)
 
 
 def best_epsilon(agreement: Float[np.ndarray, " N"]) -> float:
