@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
+from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, Skills
@@ -197,7 +198,7 @@ class CrowdModel(BaseEstimator, ABC):
         """
         given = made_annotations(annotations)
         given = given.recoded(classes=self.classes_, answers=self.answers_)
-        known = pd.Index(self.annotators_).get_indexer(pd.Index(given.annotators))
+        known = positions(given.annotators, self.annotators_)
         skills = self._skills().chosen(known)
         return skills.label_proba(given.codes, log_prior, of_features=of_features)
 
