@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from wisecrowd._checks import InputError
 from wisecrowd._types import Array
 
-PIECE = 4096  # items of one piece, where all of them are visited
+PIECE = 2048  # items of one piece, where all of them are visited
 
 
 @runtime_checkable
@@ -31,11 +31,7 @@ class FeatureSource(Protocol):
         """Return the features of some items, one batch per step."""
 
     def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
-        """Yield all items in order, in pieces of few different lengths.
-
-        The last piece is filled up with copies of a row: a slice says which of all
-        items it holds, from its first row on.
-        """
+        """Yield all items in order, `PIECE` at a time: where they are, and their X."""
 
 
 class InMemory:
@@ -50,16 +46,22 @@ class InMemory:
         return np.take(self.X, rows, axis=0)
 
     def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
-        """Yield all items in order; so few lengths that few are compiled."""
+        """Yield all items in order, `PIECE` at a time: where they are, and their X."""
         for first in range(0, self.n_items, PIECE):
-            some = self.X[first : first + PIECE]
-            full = PIECE if self.n_items > PIECE else _power_of_two(len(some))
-            filled = np.concatenate([some, np.repeat(some[:1], full - len(some), 0)])
-            yield slice(first, first + len(some)), filled
+            where = slice(first, min(first + PIECE, self.n_items))
+            yield where, self.X[where]
 
 
-def _power_of_two(n: int) -> int:
-    return 1 << max(0, n - 1).bit_length()
+def filled(
+    rows: Float[np.ndarray, "n D"], n_items: int
+) -> Float[np.ndarray, "piece D"]:
+    """Fill up a piece, of `n_items` in all, with copies of its first row.
+
+    Pieces then have few different lengths, and little is compiled: `PIECE`, or, if
+    there is only one piece, a power of two.
+    """
+    full = PIECE if n_items > PIECE else 1 << max(0, len(rows) - 1).bit_length()
+    return np.concatenate([rows, np.repeat(rows[:1], full - len(rows), axis=0)])
 
 
 # -- what a user hands in ---------------------------------------------------------

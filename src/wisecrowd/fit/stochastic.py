@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from jaxtyping import Float, Int
 
+from wisecrowd.features import PIECE
 from wisecrowd.fit.trace import Trace
 
 MAX_CHUNK = 100  # steps between two updates of what is not learned by steps
 MIN_CHUNK = 4
 WINDOW = 40  # steps over which a gain of the bound is measured
-N_WATCHED = 2048  # items on which the bound is watched
 RAMP = 20  # steps in which the rates come up to their full height
 MAX_FAILURES = 3
 
@@ -152,10 +152,10 @@ class Run(NamedTuple):
 
 def watched_items(n_items: int, seed: int) -> Int[np.ndarray, " W"]:
     """Return the items on which the bound is watched: all, or a sample of them."""
-    if n_items <= N_WATCHED:
+    if n_items <= PIECE:
         return np.arange(n_items)
     order = np.random.default_rng([seed, 0]).permutation(n_items)
-    return np.sort(order[:N_WATCHED])
+    return np.sort(order[:PIECE])
 
 
 def rows_of_chunk(

@@ -8,7 +8,6 @@ annotator says about it without the item's part in the annotator's skill.
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
@@ -16,8 +15,6 @@ from scipy.optimize import minimize_scalar
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import links
-from wisecrowd.methods.svgpcr import steps
-from wisecrowd.methods.svgpcr.model import Batch
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.skills import Trusted
 
@@ -54,16 +51,10 @@ def ended(task: SVGPCRTask, state: State, learn_dependence: bool) -> Ended:
 
 def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:
     """Log predictive probability of every item, without its own answers."""
-    recipe = task.recipe_of(state)
-    epsilon, absorbed = task.number(state.epsilon), task.number(state.absorbed)
     out = np.empty(state.proba.shape)
     for where, X in task.data.features.pieces():
-        some = state.evidence[where]
-        filled = np.zeros((len(X), some.shape[1]), some.dtype)
-        filled[: len(some)] = some
-        batch = Batch(jnp.asarray(X), jnp.asarray(filled))
-        found = steps.leave_one_out(recipe, state.gp, batch, epsilon, absorbed)
-        out[where] = np.asarray(found)[: len(some)]
+        found = task.visited(state, X, state.evidence[where])
+        out[where] = np.asarray(found.log_left_out)
     return out
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from wisecrowd._types import Array
-from wisecrowd.features import InMemory
+from wisecrowd.features import InMemory, filled
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
@@ -43,10 +43,10 @@ def _by_pieces(
         natural = sparse_gp.Natural(jnp.asarray(gp.shift), jnp.asarray(gp.precision))
         hyper = jax.tree.map(jnp.asarray, Hyper(gp.kernel, jnp.asarray(gp.inducing)))
         epsilon = jnp.asarray(gp.epsilon, settings.dtype)
-        for where, piece in scaled.pieces():
-            found = function(recipe, natural, hyper, jnp.asarray(piece), epsilon)
-            n = where.stop - where.start
-            out.append([np.asarray(part, np.float64)[:n] for part in found])
+        for _, piece in scaled.pieces():
+            rows = jnp.asarray(filled(piece, len(X)))
+            found = function(recipe, natural, hyper, rows, epsilon)
+            out.append([np.asarray(part, np.float64)[: len(piece)] for part in found])
     return [np.concatenate(parts) for parts in zip(*out, strict=True)]
 
 

@@ -1,7 +1,7 @@
 """One compiled step: natural gradients for q(U), Adam for the rest."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from wisecrowd.maths.gp import class_posterior, links, sparse_gp
 from wisecrowd.methods.svgpcr import model
-from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
+from wisecrowd.methods.svgpcr.model import Batch, Hyper, Recipe
 
 
 class State(NamedTuple):
@@ -126,42 +126,44 @@ def steps(
     return jax.lax.scan(one, state, (X, evidence, rates))
 
 
-@partial(jax.jit, static_argnames="recipe")
-def watched(
-    recipe: Recipe,
-    state: State,
-    batch: Batch,
-    epsilon: Float[Array, ""],
-    divergence: Divergence,
-) -> tuple[model.Bound, Float[Array, " B"]]:
-    """Return the bound estimated from some items, and what each of them adds to it."""
-    latent = model.latent(recipe, state.natural, state.hyper, batch.X)
-    terms = model.item_terms(recipe, latent, batch.evidence, epsilon)
-    return model.bound(recipe, terms, state.natural, divergence), terms.total
+class Visited(NamedTuple):
+    """What the model says about some items: their terms of the bound, and log p(z).
+
+    `log_left_out` is the prediction for an item from the other items alone.
+    """
+
+    terms: class_posterior.ItemTerms
+    log_left_out: Float[Array, "B C"]
 
 
 @partial(jax.jit, static_argnames="recipe")
-def leave_one_out(
+def visited(
     recipe: Recipe,
     state: State,
     batch: Batch,
     epsilon: Float[Array, ""],
     absorbed: Float[Array, ""],
-) -> Float[Array, "B C"]:
-    """Return log p(z) of some items as the other items alone would have it.
+) -> Visited:
+    """Return the terms of some items, and their leave-one-out predictions.
 
     An item's own effect on f is a Gaussian site with the slopes of its term of the
     bound. Dividing it out of q(f), as far as q(f) has `absorbed` it, leaves the cavity
-    of expectation propagation.
+    of expectation propagation. Both are one function, because compiling two took
+    longer than all else that they do.
     """
     project, left = model.projections(recipe, state.hyper, batch.X)
     moments = sparse_gp.to_moments(state.natural)
     latent = sparse_gp.latent_moments(moments, project, left)
 
-    def gain(latent: sparse_gp.Latent) -> Float[Array, ""]:
-        return model.item_terms(recipe, latent, batch.evidence, epsilon).total.sum()
+    def gain(latent: sparse_gp.Latent) -> tuple[Float[Array, ""], Any]:
+        terms = model.item_terms(recipe, latent, batch.evidence, epsilon)
+        return terms.total.sum(), terms
 
-    pull = jax.tree.map(lambda slope: absorbed * slope, jax.grad(gain)(latent))
+    slope, terms = jax.grad(gain, has_aux=True)(latent)
+    pull = jax.tree.map(lambda slope: absorbed * slope, slope)
     cavity = sparse_gp.cavity(latent, left, pull)
     proba = links.predictive(recipe.link.states(*cavity, epsilon))
-    return jnp.log(jnp.maximum(proba, jnp.finfo(proba.dtype).tiny))
+    return Visited(terms, jnp.log(jnp.maximum(proba, jnp.finfo(proba.dtype).tiny)))
+
+
+bound = jax.jit(model.bound, static_argnames="recipe")

@@ -9,12 +9,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from wisecrowd.answers import Answers
-from wisecrowd.features import FeatureSource
+from wisecrowd.features import FeatureSource, filled
 from wisecrowd.fit.stochastic import Pace, Place, Watched, watched_items
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import links, sparse_gp
 from wisecrowd.methods.svgpcr import steps
 from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
+from wisecrowd.methods.svgpcr.steps import Visited
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 from wisecrowd.skills.part import LearnableSkills
 
@@ -144,27 +145,37 @@ class SVGPCRTask:
         way = min(1.0, place.step / epsilon_steps(place))
         return float(START_EPSILON ** (1 - way) * float(given) ** way)
 
+    def visited(self, state: State, X: Any, evidence: Any) -> Visited:
+        """Return what the model says about the items of one piece, without filling."""
+        n, n_items = len(X), self.recipe.n_items
+        batch = Batch(
+            jnp.asarray(filled(X, n_items)), jnp.asarray(filled(evidence, n_items))
+        )
+        found = steps.visited(
+            self.recipe_of(state),
+            state.gp,
+            batch,
+            self.number(state.epsilon),
+            self.number(state.absorbed),
+        )
+        return jax.tree.map(lambda part: np.asarray(part)[:n], found)
+
     def watched(self, state: State) -> Watched:
         """Return the bound on a fixed sample of the items."""
-        at = watched_items(self.data.answers.n_items, self.seed)
+        at = watched_items(self.recipe.n_items, self.seed)
+        X = self.data.features.batches(at[None])[0]
+        terms = self.visited(state, X, state.evidence[at]).terms
         divergence = Divergence(
             jnp.asarray(state.skills.divergence()),
             jnp.asarray(state.skills.log_hyperprior()),
         )
-        X = self.data.features.batches(at[None])[0]
-        bound, per_item = steps.watched(
-            self.recipe_of(state),
-            state.gp,
-            Batch(jnp.asarray(X), jnp.asarray(state.evidence[at])),
-            self.number(state.epsilon),
-            divergence,
-        )
-        terms = {name: float(value) for name, value in bound._asdict().items()}
-        shared = terms["log_hyperprior"] - terms["kl_gp"] - terms["kl_annotators"]
-        terms["bound"] = float(bound.total)
+        bound = steps.bound(self.recipe, terms, state.gp.natural, divergence)
+        named = {name: float(value) for name, value in bound._asdict().items()}
+        shared = named["log_hyperprior"] - named["kl_gp"] - named["kl_annotators"]
+        named["bound"] = float(bound.total)
         if isinstance(self.recipe.link, links.RobustMax):
-            terms["epsilon"] = state.epsilon
-        return Watched(terms, np.asarray(per_item, np.float64), shared)
+            named["epsilon"] = state.epsilon
+        return Watched(named, np.asarray(terms.total, np.float64), shared)
 
     def may_converge(self, place: Place) -> bool:
         """Return whether annotators and epsilon have had time to move."""
