@@ -3,10 +3,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+OLDEST := .oldest-venv
 
 EXAMPLES = for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all test-oldest lint bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +20,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
 	touch $(VENV)/.installed $@
+
+# Without the linters: import-linter needs a newer rich than our floor.
+$(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/pip install --quiet --constraint constraints-oldest.txt --editable . pytest pytest-xdist hypothesis beartype
+	touch $@
 
 demo: $(VENV)/.installed  ## what wisecrowd does, in a minute
 	$(BIN)/wisecrowd demo
@@ -37,8 +45,11 @@ test-all: lint  ## with the slow tests
 	$(BIN)/pytest -n 2
 	$(EXAMPLES)
 
+test-oldest: $(OLDEST)/.installed  ## with the oldest versions that pyproject.toml allows
+	$(OLDEST)/bin/pytest -n 2 -m "not slow"
+
 bench: $(VENV)/.installed-test  ## speed and memory beside peers
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) .bench-venv .ci-venv demo-run
+	rm -rf $(VENV) $(OLDEST) .bench-venv .ci-venv demo-run

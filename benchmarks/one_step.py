@@ -92,10 +92,10 @@ def ours(data: Crowd, link: str, rng: np.random.Generator) -> Chunk:
     import jax
     import jax.numpy as jnp
     from threadpoolctl import threadpool_limits
+    from wisecrowd.methods.svgpcr.annotators import Annotators
 
     from wisecrowd.maths import crowd, kernels, sparse_gp
     from wisecrowd.methods.svgpcr import inference, model
-    from wisecrowd.methods.svgpcr.annotators import Annotators
 
     n_items, n_annotators, n_classes = data.shape
     answers = crowd.answer_matrix(

@@ -1,12 +1,12 @@
-"""Labels and annotators' skills from a crowd's answers.
+"""Labels and annotators' skills from the answers of a crowd.
 
-Run it as a script, or cell by cell in an editor that knows ``# %%``. It takes a few
+Run it as a script, or cell by cell in an editor that supports ``# %%``. It takes a few
 seconds and needs no file.
 """
 
-# %% A crowd whose truth we know
-# Forty people name 800 sounds, five answers a sound. A fifth of them guess, a tenth
-# answer wrongly on purpose, and now and then somebody cannot tell.
+# %% A crowd whose true classes are known
+# Forty annotators classify 800 sounds, with five answers per sound. A fifth of the
+# annotators guess, a tenth are wrong on purpose, and some answers are "can't tell".
 import tempfile
 
 import wisecrowd as wc
@@ -23,27 +23,28 @@ crowd = wc.simulate(
     classes=["blip", "chirp", "whistle", "scattered light"],
     random_state=0,
 )
-labels = crowd.labels
-print(labels)
-print(f"Krippendorff's alpha: {metrics.krippendorff_alpha(labels):.2f}")
+answers = crowd.answers
+print(answers)
+print(f"Krippendorff's alpha: {metrics.krippendorff_alpha(answers):.2f}")
 
 # %% Two methods
-# Majority vote counts heads. BCC learns how each person answers, and how sure it is.
-votes = wc.MajorityVote().fit(labels)
-model = wc.BCC().fit(labels)
+# Majority vote counts answers. BCC estimates the skill of each annotator as well.
+votes = wc.MajorityVote().fit(answers)
+model = wc.BCC().fit(answers)
 for name, fitted in {"majority vote": votes, "BCC": model}.items():
     accuracy = metrics.accuracy(crowd.truth, fitted.label_proba_)
     log_loss = metrics.log_loss(crowd.truth, fitted.label_proba_)
     print(f"{name:>13}: accuracy {accuracy:.3f}, log loss {log_loss:.3f}")
 
-# %% Who is good, who guesses, who works against us
-people = model.annotator_summary().assign(kind=crowd.kinds)
-columns = ["annotator", "kind", "n_labels", "accuracy", "low", "high", "adversarial"]
-print(people.sort_values("accuracy")[columns].round(2).head(6).to_string(index=False))
+# %% Who is good, who guesses, who is wrong on purpose
+annotators = model.annotator_summary().assign(kind=crowd.kinds)
+columns = ["annotator", "kind", "n_answers", "accuracy", "low", "high", "adversarial"]
+worst = annotators.sort_values("accuracy")[columns].head(6)
+print(worst.round(2).to_string(index=False))
 
-# %% One person's confusion matrix, with its uncertainty
-# Rows are the truth, columns the answer; each row sums to one.
-best = int(people["low"].argmax())
+# %% The confusion matrix of one annotator, with its uncertainty
+# Rows are the true class, columns the answer; each row sums to one.
+best = int(annotators["low"].argmax())
 low, high = model.confusion_interval(0.95)
 print(f"annotator {model.annotators_[best]}")
 for c, name in enumerate(model.classes_):
@@ -53,20 +54,20 @@ for c, name in enumerate(model.classes_):
     )
 
 # %% Where an expert helps most
-# The expert looks at the forty items of which the model is least sure. What they say
-# is gold: it goes into the fit, and teaches about the people who answered them.
-unsure = model.label_proba_.max(1).argsort()[:40]
-known = {labels.items[n]: crowd.classes[crowd.truth[n]] for n in unsure}
-with_gold = wc.BCC().fit(labels, gold=known)
-for name, fitted in {"the crowd alone": model, "and the expert": with_gold}.items():
+# The expert classifies the forty items whose labels are least certain. These classes
+# are gold: they go into the fit, and they tell more about the annotators.
+uncertain = model.label_proba_.max(1).argsort()[:40]
+known = {answers.items[n]: crowd.classes[crowd.truth[n]] for n in uncertain}
+with_gold = wc.BCC().fit(answers, gold=known)
+for name, fitted in {"the crowd alone": model, "with the expert": with_gold}.items():
     n_wrong = (fitted.label_proba_.argmax(1) != crowd.truth).sum()
-    print(f"{name:>15}: {n_wrong} of {len(labels.items)} labels are wrong")
+    print(f"{name:>15}: {n_wrong} of {len(answers.items)} labels are wrong")
 
-# %% Keep it, and use it tomorrow
-# A new item that three people have answered, one of whom we have never met.
+# %% Save the model, and use it on a new item
+# Three annotators have answered the new item. One of them was not in the fit.
 with tempfile.TemporaryDirectory() as folder:
     wc.save(model, folder)
     loaded = wc.load(folder)
-tomorrow = {"new": {int(model.annotators_[best]): "chirp", 7: "chirp", 99: "blip"}}
-proba = loaded.predict_proba(tomorrow)[0]
+new = {"new": {int(model.annotators_[best]): "chirp", 7: "chirp", 99: "blip"}}
+proba = loaded.predict_proba(new)[0]
 print(dict(zip(loaded.classes_.tolist(), proba.round(3).tolist(), strict=True)))

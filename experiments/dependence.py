@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 import wisecrowd as wc
-from wisecrowd.base import answer_matrix
 from wisecrowd.datasets import load_label_only, load_labelme
-from wisecrowd.simulation.crowds import simulate
 from wisecrowd.maths import crowd, dependence, dirichlet
 from wisecrowd.metrics import accuracy, log_loss
+from wisecrowd.simulation.crowds import simulate
 
 LABEL_ONLY = ("bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt")
 ROUNDS = 30
@@ -29,20 +28,22 @@ def crowds() -> Iterator[tuple[str, Any, np.ndarray]]:
         data = load_label_only(name)
         yield name, data.answers, codes(data.answers, data.gold)
     labelme = load_labelme()
-    yield "labelme", labelme.labels, codes(labelme.labels, labelme.gold)
+    yield "labelme", labelme.answers, codes(labelme.answers, labelme.gold)
     shapes = ((2, 20, 3.0), (5, 100, 5.0), (10, 50, 8.0), (4, 300, 2.0))
     for seed, (n_classes, n_annotators, per_item) in enumerate(shapes):
         made = simulate(
             1500, n_annotators, n_classes, answers_per_item=per_item, random_state=seed
         )
-        yield f"simulated {seed}", made.labels, made.truth
+        yield f"simulated {seed}", made.answers, made.truth
 
 
-def codes(labels: Any, gold: Any) -> np.ndarray:
+def codes(annotations: Any, gold: Any) -> np.ndarray:
     """Return the class of every item as a position."""
-    place = {name: c for c, name in enumerate(labels.classes.tolist())}
+    place = {name: c for c, name in enumerate(annotations.classes.tolist())}
     known = dict(zip(gold.index.tolist(), gold.tolist(), strict=True))
-    return np.array([place.get(known.get(item), -1) for item in labels.items.tolist()])
+    return np.array(
+        [place.get(known.get(item), -1) for item in annotations.items.tolist()]
+    )
 
 
 def without_own(answers: Any, bcc: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -52,15 +53,15 @@ def without_own(answers: Any, bcc: Any) -> tuple[np.ndarray, np.ndarray]:
         said = crowd.evidence_of_others(answers, counts, proba)
         log_joint = said + np.log(proba.mean(0))
         proba, _ = crowd.posterior(log_joint)
-        seen = crowd.soft_counts(answers, proba, counts.shape[2])
+        seen = crowd.soft_counts(answers, proba)
         counts = bcc.annotator_prior_ + seen
     return log_joint, counts
 
 
 def main() -> None:
-    for name, labels, truth in crowds():
+    for name, annotations, truth in crowds():
         known = np.flatnonzero(truth >= 0)
-        answers, bcc = answer_matrix(labels), wc.BCC().fit(labels)
+        answers, bcc = annotations.codes, wc.BCC().fit(annotations)
         log_joint, counts = without_own(answers, bcc)
         shares = np.log(crowd.posterior(log_joint)[0].mean(0))
         learned = dependence.learned_dependence(
@@ -71,15 +72,15 @@ def main() -> None:
         )
         exact = np.zeros_like(log_joint)
         exact[known, truth[known]] = 1.0
-        seen = crowd.soft_counts(answers, exact, counts.shape[2])
+        seen = crowd.soft_counts(answers, exact)
         gold = dependence.right_together(
-            dependence.rows(answers, counts.shape[2]),
+            answers,
             dirichlet.mean(bcc.annotator_prior_ + seen),
             exact,
         )
-        weight = dependence.weight_of_answers(np.diff(answers.indptr), learned)
+        weight = dependence.weight_of_answers(answers.n_per_item, learned)
         found = {
-            "votes": wc.MajorityVote().fit(labels).label_proba_,
+            "votes": wc.MajorityVote().fit(annotations).label_proba_,
             "bcc": bcc.label_proba_,
             "cvb0": crowd.posterior(log_joint)[0],
             "dependent": crowd.posterior(weight[:, None] * log_joint)[0],

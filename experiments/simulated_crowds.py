@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import wisecrowd as wc
-from wisecrowd.simulation.crowds import simulate
 from wisecrowd.metrics import calibration_error, log_loss
+from wisecrowd.simulation.crowds import simulate
 
 
 def shape_of(seed: int) -> dict[str, Any]:

@@ -31,7 +31,6 @@ jax.config.update("jax_disable_most_optimizations", True)  # compiling is what c
 threadpool_limits(1)
 
 
-
 def _checkable(cls, instance, ask=typing._ProtocolMeta.__instancecheck__):
     """Let beartype ask the protocols of wisecrowd for their instances.
 
@@ -58,11 +57,10 @@ settings.load_profile("wisecrowd")
 @pytest.fixture(scope="session")
 def data_folder():
     """The folder of real data sets, or a skip."""
-    beside = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
-    folder = Path(os.environ.get("WISECROWD_DATA") or beside)
-    if not folder.is_dir():
+    folder = os.environ.get("WISECROWD_DATA")
+    if not folder or not Path(folder).is_dir():
         pytest.skip("no data: set WISECROWD_DATA to the folder that holds it")
-    return folder
+    return Path(folder)
 
 
 @pytest.fixture(scope="session")

@@ -253,7 +253,7 @@ def soft_counts(proba, item, annotator, label, shape):
 
 
 def evidence_of_others(counts, proba, item, annotator, label):
-    """log p(answer | class, the annotator's other items), summed over an item's answers.
+    """Σ log p(answer | class, the annotator's other items) over an item's answers.
 
     Who gave one answer to an item several times adds all of them to the counts.
     """
@@ -637,3 +637,59 @@ def right_together(answers, confusion, proba):
                 joint += weight * ((y == c) - p) * ((x == c) - q)
                 spread += weight * math.sqrt(p * (1 - p) * q * (1 - q))
     return joint / spread
+
+
+# -- simulated crowds whose annotators depend on one another -------------------------
+
+
+def mixed_confusion(confusion, truth, difficulty, decoy):
+    """Mean of (1 - λ) R[a, c] + λ R[a, w] over the items of class c, by loops."""
+    out = np.array(confusion)
+    for a in range(confusion.shape[0]):
+        for c in range(confusion.shape[1]):
+            rows = []
+            for n, z in enumerate(truth):
+                if z == c:
+                    row = (1 - difficulty[n]) * confusion[a, c]
+                    if difficulty[n] > 0:
+                        row = row + difficulty[n] * confusion[a, decoy[n]]
+                    rows.append(row)
+            if rows:
+                out[a, c] = sum(rows) / len(rows)
+    return out
+
+
+def repeated_confusion(confusion, item, annotator, truth, source):
+    """Mean of R[annotator of the repeated row, c] over the answers on class c."""
+    out = np.array(confusion)
+    for a in range(confusion.shape[0]):
+        for c in range(confusion.shape[1]):
+            rows = []
+            for row in range(len(item)):
+                if annotator[row] == a and truth[item[row]] == c:
+                    rows.append(confusion[annotator[source[row]], c])
+            if rows:
+                out[a, c] = sum(rows) / len(rows)
+    return out
+
+
+# -- Answers: rows of (item, annotator, answer) ---------------------------------------
+
+
+def rows_by_item(rows, n_items):
+    """The rows of each item in turn, in the order in which they were given."""
+    return [row for n in range(n_items) for row in rows if row[0] == n]
+
+
+def answer_tensor(rows, shape):
+    """How often each annotator gave each answer about each item, [N, A, K]."""
+    tensor = np.zeros(shape)
+    for n, a, y in rows:
+        tensor[n, a, y] += 1
+    return tensor
+
+
+def right_proba(rows, proba):
+    """The probability of the class that each answer names; 0 if it names none."""
+    n_classes = len(proba[0])
+    return [proba[n][y] if y < n_classes else 0.0 for n, _, y in rows]

@@ -50,7 +50,9 @@ def test_doubtful_labels_widen_the_interval_and_gold_narrows_it():
     model = BCC().fit(answers)
     truth = dict(zip(model.items_, model.labels_, strict=True))
     certain = BCC().fit(answers, gold=truth)
-    assert (model.learned_.skills.hit_variance > certain.learned_.skills.hit_variance).all()
+    assert (
+        model.learned_.skills.hit_variance > certain.learned_.skills.hit_variance
+    ).all()
     assert_allclose(certain.learned_.skills.hit_variance, 0.0)
 
 

@@ -3,6 +3,8 @@ from . import metrics as metrics
 from ._checks import InputError as InputError
 from .annotations import Annotations as Annotations
 from .io.features import read_features as read_features
+from .io.gold import matched_gold as matched_gold
+from .io.gold import read_gold as read_gold
 from .io.read import read_annotations as read_annotations
 from .io.write import write_annotations as write_annotations
 from .methods.bcc import BCC as BCC
@@ -17,6 +19,7 @@ from .registry import AGGREGATORS as AGGREGATORS
 from .registry import CLASSIFIERS as CLASSIFIERS
 from .registry import METHODS as METHODS
 from .registry import cite as cite
+from .results.comparison import compare as compare
 from .simulation.crowds import simulate as simulate
 
 __version__: str

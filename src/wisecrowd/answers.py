@@ -1,4 +1,4 @@
-"""The answers of a crowd as integer codes: the one form that every formula takes."""
+"""The answers of a crowd as integer codes: the form in which formulas take them."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,11 +13,10 @@ from wisecrowd._types import Ids
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Who gave which answer about which item, as codes sorted by item.
+    """Who gave which answer about which item: integer codes, sorted by item.
 
-    The sparse matrices are made when they are first used and kept. With them, what the
-    answers say about every item and what a labelling says about every annotator are
-    one sparse product each, whatever the number of answers per item.
+    The sparse matrices are built on first use and then kept. With them, a sum over the
+    answers of every item, or of every annotator, is one sparse product.
 
     Attributes
     ----------
@@ -28,8 +27,9 @@ class Answers:
 
     Examples
     --------
-    >>> said = Answers.from_codes([1, 0, 1], [0, 1, 2], [0, 1, 1], (2, 3, 2, 2))
-    >>> said.item.tolist(), said.votes().tolist()
+    >>> item, annotator, answer = np.array([[1, 0, 1], [0, 1, 2], [0, 1, 1]])
+    >>> answers = Answers.from_codes(item, annotator, answer, (2, 3, 2, 2))
+    >>> answers.item.tolist(), answers.votes().tolist()
     ([0, 1, 1], [[0, 1], [1, 1]])
     """
 
@@ -43,12 +43,18 @@ class Answers:
 
     @classmethod
     def from_codes(
-        cls, item: Ids, annotator: Ids, answer: Ids, shape: tuple[int, ...]
+        cls,
+        item: Ids,
+        annotator: Ids,
+        answer: Ids,
+        shape: tuple[int, int, int, int],
     ) -> "Answers":
-        """Return the record for `shape` = (N, A, C, K), in the order of the items."""
-        codes = [np.asarray(column, np.int32) for column in (item, annotator, answer)]
-        order = sorted_rows(codes[0], shape[0])
-        return cls(*(column[order] for column in codes), *shape)
+        """Sort the rows by item; `shape` is (N, A, C, K)."""
+        columns = [np.asarray(column, np.int32) for column in (item, annotator, answer)]
+        if (columns[0][1:] < columns[0][:-1]).any():
+            order = sorted_rows(columns[0], shape[0])
+            columns = [column[order] for column in columns]
+        return cls(columns[0], columns[1], columns[2], *shape)
 
     def __len__(self) -> int:
         return len(self.item)
@@ -57,34 +63,34 @@ class Answers:
 
     @cached_property
     def row_start(self) -> Int[np.ndarray, " N_and_one"]:
-        """Where each item's answers begin: item n has the rows start[n]:start[n+1]."""
+        """The first row of each item: item n has the rows start[n]:start[n + 1]."""
         return np.searchsorted(self.item, np.arange(self.n_items + 1))
 
     @property
     def n_per_item(self) -> Int[np.ndarray, " N"]:
-        """How many answers each item has; repeated ones count."""
+        """The number of answers of each item, repeated answers included."""
         return np.diff(self.row_start)
 
     @property
     def n_per_annotator(self) -> Int[np.ndarray, " A"]:
-        """How many answers each annotator gave."""
+        """The number of answers of each annotator."""
         return np.bincount(self.annotator, minlength=self.n_annotators)
 
     @cached_property
     def matrix(self) -> sparse.csr_matrix:
-        """How often each (annotator, answer) occurs on each item, [N, A * K]."""
+        """How often each annotator gave each answer about each item, [N, A * K]."""
         column = self.annotator.astype(np.int64) * self.n_answers + self.answer
         shape = (self.n_items, self.n_annotators * self.n_answers)
         return sparse.csr_matrix((np.ones(len(self)), (self.item, column)), shape)
 
     @cached_property
     def transposed(self) -> sparse.csr_matrix:
-        """The same by rows of (annotator, answer), [A * K, N]: twice as fast to sum."""
+        """The transpose, [A * K, N]; stored, because its products are twice as fast."""
         return self.matrix.T.tocsr()
 
     @cached_property
     def per_item(self) -> sparse.csr_matrix:
-        """The matrix that sums a column of answers to their items, [N, L]."""
+        """The matrix that adds up a value per answer to a value per item, [N, L]."""
         rows = np.arange(len(self))
         ones = np.ones(len(self))
         return sparse.csr_matrix(
@@ -94,7 +100,7 @@ class Answers:
     def counts(
         self, by: Literal["item", "annotator"] = "item"
     ) -> Int[np.ndarray, "rows K"]:
-        """How often each answer was given: about each item, or by each annotator."""
+        """Count how often each answer was given, per item or per annotator."""
         codes, n_rows = {
             "item": (self.item, self.n_items),
             "annotator": (self.annotator, self.n_annotators),
@@ -104,13 +110,11 @@ class Answers:
         return np.bincount(flat, minlength=size).reshape(n_rows, -1)
 
     def votes(self) -> Int[np.ndarray, "N C"]:
-        """How many answers name each class, per item."""
+        """Count the answers that name each class, per item."""
         return self.counts()[:, : self.n_classes]
 
-    def right_proba(
-        self, proba: Float[np.ndarray, "N C"]
-    ) -> Float[np.ndarray, " L"]:
-        """q(z = y) of every answer; an answer that is not a class is never right."""
+    def right_proba(self, proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " L"]:
+        """Return q(z = y) for every answer; 0 where the answer is not a class."""
         named = self.answer < self.n_classes
         right = proba[self.item, np.where(named, self.answer, 0)]
         return np.where(named, right, 0.0)
@@ -118,19 +122,19 @@ class Answers:
     # -- parts ------------------------------------------------------------------
 
     def some(self, rows: Bool[np.ndarray, " L"]) -> "Answers":
-        """Return some of the answers, in the same sizes."""
-        columns = (self.item, self.annotator, self.answer)
-        return Answers(*(column[rows] for column in columns), *self.shape)
+        """Return the chosen rows; items, annotators and classes keep their codes."""
+        item, annotator, answer = self.item, self.annotator, self.answer
+        return Answers(item[rows], annotator[rows], answer[rows], *self.shape)
 
     def distinct(self) -> "Answers":
-        """Return the same answers, each of an annotator on an item once."""
+        """Return every (item, annotator, answer) once, without its repeats."""
         matrix = self.matrix
         item = np.repeat(np.arange(self.n_items), np.diff(matrix.indptr))
         annotator, answer = np.divmod(matrix.indices, self.n_answers)
         return Answers.from_codes(item, annotator, answer, self.shape)
 
     def of_items(self, items: Int[np.ndarray, " n"]) -> "Answers":
-        """Return the answers on some items, which are then numbered from 0."""
+        """Return the answers on these items, renumbered 0, 1, ... in this order."""
         code = np.full(self.n_items, -1, np.int32)
         code[items] = np.arange(len(items), dtype=np.int32)
         kept = np.flatnonzero(code[self.item] >= 0)
@@ -138,7 +142,7 @@ class Answers:
         return Answers.from_codes(*columns, (len(items), *self.shape[1:]))
 
     def with_answer(self, answer: Int[np.ndarray, " L"]) -> "Answers":
-        """Return what the same annotators would have said instead."""
+        """Return the same items and annotators with other answers."""
         return replace(self, answer=answer)
 
     @property
@@ -148,10 +152,12 @@ class Answers:
 
 
 def sorted_rows(codes: Int[np.ndarray, " L"], n_codes: int) -> Int[np.ndarray, " L"]:
-    """Return the rows in the order of their codes; equal codes stay in turn.
+    """Return the row numbers that sort the codes; equal codes keep their order.
 
-    A sparse matrix is built by counting: six times faster than a stable argsort.
+    SciPy builds a sparse matrix by counting: six times faster than a stable argsort.
     """
     rows = np.arange(len(codes), dtype=np.int32)
     ones = np.ones(len(codes), dtype=bool)
-    return sparse.coo_array((ones, (codes, rows)), (n_codes, len(codes))).tocsr().indices
+    return (
+        sparse.coo_array((ones, (codes, rows)), (n_codes, len(codes))).tocsr().indices
+    )

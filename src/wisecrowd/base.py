@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
+from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, Skills
@@ -188,14 +189,16 @@ class CrowdModel(BaseEstimator, ABC):
         table.insert(0, "annotator", self.annotators_)
         return table
 
-    def _posterior(self, annotations: Any, log_prior: Array, *, of_features: bool) -> Any:
+    def _posterior(
+        self, annotations: Any, log_prior: Array, *, of_features: bool
+    ) -> Any:
         """Return class probabilities of new items, given their answers.
 
         An annotator who was not there at the fit is described by the prior.
         """
         given = made_annotations(annotations)
         given = given.recoded(classes=self.classes_, answers=self.answers_)
-        known = pd.Index(self.annotators_).get_indexer(pd.Index(given.annotators))
+        known = positions(given.annotators, self.annotators_)
         skills = self._skills().chosen(known)
         return skills.label_proba(given.codes, log_prior, of_features=of_features)
 
@@ -278,7 +281,15 @@ class Aggregator(CrowdModel):
 
 
 class CrowdClassifier(ClassifierMixin, CrowdModel):
-    """A method with features: labels of the items at hand, and of new ones."""
+    """A method with features: labels of the items at hand, and of new ones.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features at the fit.
+    feature_names_in_ : array
+        Their names, where X was a DataFrame.
+    """
 
     def fit(
         self: AnyClassifier,

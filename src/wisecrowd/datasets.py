@@ -1,8 +1,8 @@
-"""Crowds to try things on: digits, MNIST, LabelMe, and sets without features.
+"""Crowds to try methods on: digits, MNIST, LabelMe, Sentiment, sets without features.
 
-Files are looked for in the folder that ``$WISECROWD_DATA`` names, then in
-``../shared/data`` beside the current directory and beside the repository; MNIST and
-LabelMe are public and are downloaded (with a hash) where they are not found.
+The anesthesia ratings and the digits need no file. Other files are looked for in the
+folder that ``$WISECROWD_DATA`` names, then in the download cache. MNIST and LabelMe are
+public: they are downloaded (with a hash) if they are not found.
 """
 
 import gzip
@@ -20,13 +20,21 @@ from jaxtyping import Float
 from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Array, Confusion
 from wisecrowd.annotations import Annotations
-from wisecrowd.simulation.crowds import draw_answers
 from wisecrowd.simulation.annotators import Seed, paper_annotators
+from wisecrowd.simulation.crowds import draw_answers
 
-LABEL_ONLY = (
-    "bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt", "anesthesia",
-)  # fmt: skip
+LABEL_ONLY = ("bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt")
 """The sets without features that :func:`load_label_only` knows."""
+
+ANESTHESIA = """
+    1111111 3334334 1122122 2223121 2223222 2223322 1122111 3333433 2222223
+    2322223 4444444 2223343 1111111 2223212 1211111 1112111 1111111 1111111
+    2222221 2221322 2222222 2222221 2223222 2212222 1111111 1111111 2322222
+    1111111 1111111 1121121 1111111 3333233 1111111 2222222 2223232 4334343
+    2212232 2323233 3333432 1111111 1111111 1212111 2322222 1211111 2222222
+"""
+"""One word per patient, from Table 1 of Dawid and Skene (1979): the three ratings by
+anaesthetist 1, then one rating each by anaesthetists 2, 3, 4 and 5."""
 
 LABELME_CLASSES = (
     "highway", "insidecity", "tallbuilding", "street", "forest", "coast", "mountain",
@@ -70,24 +78,24 @@ LABELME_HASHES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A crowd with what is known of the truth. No gold class is in `answers`.
+    """The answers of a crowd, and the true classes as far as they are known.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        The name of the data set.
     answers : Annotations
-        The answers; where there are features, item n is row n of `X`.
+        The answers, without gold. If there are features, item n is row n of `X`.
     classes : array of length C
         The names of the classes, in order.
     gold : Series or None
-        From item to true class, where it is known.
+        From item to true class.
     X : (N, D) float32 array or None
         Features of the annotated items.
     X_test, gold_test, X_valid, gold_valid : arrays or None
-        Items that nobody annotated, and their true classes.
+        Features and true classes of items without answers.
     confusion : (A, C, K) array or None
-        The true confusion matrices, where the annotators are simulated.
+        The true confusion matrices, if the annotators are simulated.
     """
 
     name: str
@@ -117,7 +125,7 @@ def load_digits_crowd(
 ) -> Dataset:
     """Return scikit-learn's 1,797 digits of 8 x 8 pixels with simulated annotators.
 
-    Seven in ten are annotated, the rest is the test set. Nothing is downloaded.
+    Of the digits, 70 % are annotated and 30 % are the test set. Nothing is downloaded.
 
     Parameters
     ----------
@@ -126,7 +134,7 @@ def load_digits_crowd(
     answers_per_item : float, optional
         Default: every annotator answers every item.
     random_state : int or Generator
-        Where the random numbers come from.
+        The seed, or the generator of random numbers.
 
     Examples
     --------
@@ -168,14 +176,14 @@ def load_mnist(
 ) -> Dataset:
     """Return MNIST (60,000 and 10,000 digits of 28 x 28 pixels), simulated annotators.
 
-    With the paper's five annotators these are its 300,000 annotations.
+    The paper's five annotators give 300,000 answers.
 
     Parameters
     ----------
     annotators, answers_per_item, random_state
         As in :func:`load_digits_crowd`.
     download : bool
-        Whether to download the files (11 MB) where they are not found.
+        Whether to download the files (11 MB) if they are not found.
     """
     where = _files("mnist", MNIST_URL, MNIST_HASHES, download)
     images = [_read_idx(where[f"{part}-images-idx3-ubyte.gz"]) for part in _PARTS]
@@ -196,14 +204,14 @@ def load_mnist(
 def load_labelme(*, download: bool = True) -> Dataset:
     """Return LabelMe: 1,000 pictures of 8 scenes, 59 people, 2,547 answers.
 
-    Rodrigues and Pereira (2018): answers from Amazon Mechanical Turk, 500 pictures to
-    validate, 1,188 to test. The 512 features are VGG16's last convolution, averaged
-    over the picture (by fmenat/PyLearningCrowds).
+    The answers are from Amazon Mechanical Turk (Rodrigues and Pereira, 2018). There are
+    500 more pictures for validation and 1,188 for tests. The 512 features are the last
+    convolution of VGG16, averaged over the picture (by fmenat/PyLearningCrowds).
 
     Parameters
     ----------
     download : bool
-        Whether to download the files (6 MB) where they are not found.
+        Whether to download the files (6 MB) if they are not found.
     """
     where = _files("labelme", LABELME_URL, LABELME_HASHES, download)
     names = np.array(LABELME_CLASSES, dtype=object)
@@ -229,33 +237,66 @@ def load_labelme(*, download: bool = True) -> Dataset:
 
 
 def load_label_only(name: str) -> Dataset:
-    """Return a real crowd without features.
-
-    They are not downloaded: no one address has all of them in this form.
+    """Return a real crowd with gold and without features; nothing is downloaded.
 
     Parameters
     ----------
     name : str
         One of :data:`LABEL_ONLY`: "bluebird" and "dog" (Zhang et al., 2014), "face4"
         (Zheng et al., 2017), "snow-rte" and "snow-temp" (Snow et al., 2008), "sp_amt"
-        (Active Crowd Toolkit), "anesthesia" (Dawid and Skene, 1979: one rater rated
-        all three times, and no gold is known).
+        (Active Crowd Toolkit).
     """
     one_of(name, LABEL_ONLY, "name")
-    file = "anesthesia.csv" if name == "anesthesia" else "labels.csv"
-    folder = _found(f"label-only/{name}", (file,))
-    if folder is None:
-        raise InputError(_missing(f"label-only/{name}", (file,)))
-    table = pd.read_csv(folder / file)
-    if name == "anesthesia":
-        answers = Annotations.from_frame(table)
-        return Dataset(name=name, answers=answers, classes=answers.classes)
+    folder = _folder(f"label-only/{name}", ("labels.csv", "gold.csv", "classes.json"))
+    table = pd.read_csv(folder / "labels.csv")
     classes = np.array(json.loads((folder / "classes.json").read_text()), dtype=object)
     gold = pd.read_csv(folder / "gold.csv").sort_values("item")
     table["label"] = classes[table["label"]]
     answers = Annotations.from_frame(table, items=gold["item"], classes=classes)
     truth = _gold_series(answers.items, classes[gold["gold"]])
     return Dataset(name=name, answers=answers, classes=answers.classes, gold=truth)
+
+
+def load_sentiment() -> Dataset:
+    """Return Sentiment: 4,999 sentences of film reviews, 203 people, 27,746 answers.
+
+    Rodrigues, Pereira and Ribeiro (2013): is the sentence positive (1) or negative (0)?
+    The 200 features are a truncated SVD of TF-IDF; they say little about the class.
+    There are 3,999 more texts for tests. Nothing is downloaded.
+    """
+    folder = _folder("sentiment", ("sentiment.npz",))
+    with np.load(folder / "sentiment.npz") as arrays:
+        answers = Annotations.from_matrix(arrays["answers"], classes=[0, 1])
+        return Dataset(
+            name="sentiment",
+            answers=answers,
+            classes=answers.classes,
+            gold=_gold_series(answers.items, arrays["gold_train"].astype(np.int64)),
+            X=arrays["X_train"],
+            X_test=arrays["X_test"],
+            gold_test=arrays["gold_test"].astype(np.int64),
+        )
+
+
+def load_anesthesia() -> Dataset:
+    """Return the example of Dawid and Skene (1979): 45 patients, 5 anaesthetists.
+
+    Each anaesthetist rated the fitness of each patient for anaesthesia from 1 to 4;
+    anaesthetist 1 did so three times. No gold is known. The ratings are part of the
+    package.
+
+    Examples
+    --------
+    >>> load_anesthesia()
+    Dataset('anesthesia', Annotations(45 items, 5 annotators, 4 classes,
+    315 answers; 7.0 per item), no features)
+    """
+    words = ANESTHESIA.split()
+    patients = np.repeat(np.arange(1, len(words) + 1), 7)
+    ratings = [int(digit) for word in words for digit in word]
+    raters = np.tile([1, 1, 1, 2, 3, 4, 5], len(words))
+    answers = Annotations.from_triples(patients, raters, ratings)
+    return Dataset(name="anesthesia", answers=answers, classes=answers.classes)
 
 
 _PARTS = ("train", "t10k")
@@ -313,38 +354,41 @@ def _gold_series(items: Array, classes: Array) -> pd.Series:
 
 
 def data_folders() -> list[Path]:
-    """Return the folders in which data sets are looked for, in order.
+    """Return the folders in which data sets are looked for: the user's, the cache."""
+    import pooch
 
-    Examples
-    --------
-    >>> [folder.name for folder in data_folders()][-2:]
-    ['data', 'data']
-    """
     given = os.environ.get("WISECROWD_DATA")
-    root = Path(__file__).parents[3]
-    beside = [Path.cwd().parent / "shared/data", root.parent / "shared/data"]
-    return ([Path(given).expanduser()] if given else []) + beside
+    users = [Path(given).expanduser()] if given else []
+    return [*users, Path(pooch.os_cache("wisecrowd"))]
+
+
+def _folder(folder: str, names: tuple[str, ...]) -> Path:
+    """Return the place of a data set that is not downloaded, or say how to add it."""
+    place = _found(folder, names)
+    if place is None:
+        raise InputError(_missing(folder, names))
+    return place
 
 
 def _found(folder: str, names: tuple[str, ...]) -> Path | None:
-    """Return the first place where a data set is whole."""
+    """Return the first place that has all files of a data set."""
     places = (base / folder for base in data_folders())
     return next((p for p in places if all((p / n).is_file() for n in names)), None)
 
 
 def _missing(folder: str, names: tuple[str, ...]) -> str:
-    places = listed((str(base / folder) for base in data_folders()), 3)
+    places = listed(str(base / folder) for base in data_folders())
     return (
-        f"the data set {Path(folder).name!r} ({listed(names, 2)}) was not found; "
-        f"it was looked for in {places}. Set the environment variable "
-        f"WISECROWD_DATA to the folder that holds {folder}/."
+        f"the data set {Path(folder).name!r} ({listed(names, 2)}) was not found in "
+        f"{places}. Set the environment variable WISECROWD_DATA to the folder that "
+        f"holds {folder}/."
     )
 
 
 def _files(
     folder: str, url: str, hashes: Mapping[str, str], download: bool
 ) -> dict[str, Path]:
-    """Return where each file is, downloaded into the cache if need be."""
+    """Return the path of each file; download into the cache what is not there."""
     names = tuple(hashes)
     place = _found(folder, names)
     if place is not None:
@@ -353,7 +397,7 @@ def _files(
         raise InputError(_missing(folder, names))
     import pooch
 
-    cache = pooch.os_cache("wisecrowd") / folder
+    cache = data_folders()[-1] / folder
     fetched = {}
     for name in names:
         try:
@@ -361,7 +405,7 @@ def _files(
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{_missing(folder, names)} "
-                f"Downloading {url + name} failed too: {error}"
+                f"The download of {url + name} failed: {error}"
             ) from error
         fetched[name] = Path(got)
     return fetched

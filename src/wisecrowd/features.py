@@ -77,7 +77,7 @@ def row_ids(X: Any, items: Any, n_items: int) -> Any:
 
 
 def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
-    """Return the features as a finite (N, D) array, or say which entry is not."""
+    """Return the features as an (N, D) array; raise an error if one is not finite."""
     table: Array = validate_data(
         model,
         X,
@@ -100,10 +100,10 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
 
 
 def first_not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int] | None:
-    """Return where the first NaN or infinity is, or None.
+    """Return row and column of the first NaN or infinity, or None if there is none.
 
-    The usual case costs one pass without a copy: a sum of finite numbers is finite,
-    unless it overflows.
+    If the sum is finite, all entries are: one pass without a copy. If it is not, the
+    entries are looked at, because a sum of finite numbers can overflow.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum(dtype=np.float64)):

@@ -1,16 +1,18 @@
 """The methods, by their command-line names, found where their files are.
 
 A method is a class in ``wisecrowd.methods`` with a :class:`MethodInfo`; nothing else
-lists them. Names are known without importing a method, and a method is imported when
-it is asked for.
+lists them. What a method says about itself is read from its source file, so that help
+texts never wait for JAX. The class is imported when it is requested.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import ast
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from wisecrowd._version import __version__
 
@@ -48,47 +50,83 @@ LIBRARY = f"""\
 }}"""
 
 
+class Entry(NamedTuple):
+    """Where the class of a method is, and what it says about itself."""
+
+    module: str
+    kind: str
+    info: MethodInfo
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """Return all methods by name; those of answers alone come first."""
+    folder = Path(__file__).parent / "methods"
+    found = [entry for path in folder.rglob("*.py") for entry in _entries_in(path)]
+    needs = ("answers", "features", "labels")
+    found.sort(key=lambda entry: (needs.index(entry.info.needs), entry.info.name))
+    return {entry.info.name: entry for entry in found}
+
+
+def _entries_in(path: Path) -> Iterator[Entry]:
+    """Yield the classes of a file that have ``method = MethodInfo(...)``."""
+    source = path.read_text(encoding="utf-8")
+    if "MethodInfo(" not in source:
+        return
+    parts = path.relative_to(Path(__file__).parent).with_suffix("").parts
+    module = ".".join(("wisecrowd", *parts)).removesuffix(".__init__")
+    for kind in ast.parse(source).body:
+        if not isinstance(kind, ast.ClassDef):
+            continue
+        for line in kind.body:
+            made = getattr(line, "value", None)
+            if isinstance(made, ast.Call) and ast.unparse(made.func) == "MethodInfo":
+                words = {str(k.arg): ast.literal_eval(k.value) for k in made.keywords}
+                yield Entry(module, kind.name, MethodInfo(**words))
+
+
 class Methods(Mapping[str, Any]):
-    """From a command-line name to the class of a method."""
+    """From a command-line name to the class of a method.
 
-    def __init__(self, fits: Callable[[MethodInfo], bool] = lambda info: True) -> None:
-        self._fits = fits
+    Parameters
+    ----------
+    *needs : str
+        Only methods that need this; default: all.
+    """
 
-    @cached_property
-    def _classes(self) -> dict[str, Any]:
-        package = import_module("wisecrowd.methods")
-        found = {}
-        for module in iter_modules(package.__path__):
-            where = import_module(f"wisecrowd.methods.{module.name}")
-            for name in where.__all__:
-                kind = getattr(where, name)
-                if self._fits(kind.method):
-                    found[kind.method.name] = kind
-        return dict(sorted(found.items(), key=_order))
+    def __init__(self, *needs: str) -> None:
+        self._needs = needs
+
+    def info(self, name: str) -> MethodInfo:
+        """Return what a method says about itself, without importing it."""
+        if name not in self:
+            raise KeyError(name)
+        return entries()[name].info
 
     def __getitem__(self, name: str) -> Any:
-        return self._classes[name]
+        if name not in self:
+            raise KeyError(name)
+        return getattr(import_module(entries()[name].module), entries()[name].kind)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == known for known in self)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._classes)
+        for name, entry in entries().items():
+            if not self._needs or entry.info.needs in self._needs:
+                yield name
 
     def __len__(self) -> int:
-        return len(self._classes)
-
-
-def _order(named: tuple[str, Any]) -> tuple[int, str]:
-    """Methods of answers alone come first."""
-    name, kind = named
-    return ("answers", "features", "labels").index(kind.method.needs), name
+        return sum(1 for _ in self)
 
 
 METHODS = Methods()
 """All methods."""
 
-AGGREGATORS = Methods(lambda info: info.needs == "answers")
+AGGREGATORS = Methods("answers")
 """The methods that need nothing but the answers."""
 
-CLASSIFIERS = Methods(lambda info: info.needs != "answers")
+CLASSIFIERS = Methods("features", "labels")
 """The methods that learn from features too."""
 
 
@@ -97,8 +135,8 @@ def cite(model: Any) -> str:
 
     Parameters
     ----------
-    model : estimator or class
-        A method of wisecrowd.
+    model : estimator, class or str
+        A method of wisecrowd, or its command-line name.
 
     Examples
     --------
@@ -106,5 +144,25 @@ def cite(model: Any) -> str:
     >>> print(wc.cite(wc.BCC).splitlines()[0])
     @inproceedings{kim2012bcc,
     """
-    entries = [model.method.bibtex, LIBRARY]
-    return "\n\n".join(entry for entry in entries if entry)
+    info = METHODS.info(model) if isinstance(model, str) else model.method
+    return "\n\n".join(text for text in (info.bibtex, LIBRARY) if text)
+
+
+def method_name(name: str, methods: Mapping[str, Any] = METHODS) -> str:
+    """Return the command-line name of a method, however it is spelt.
+
+    Examples
+    --------
+    >>> method_name("Dawid_Skene")
+    'dawid-skene'
+    """
+    from wisecrowd._checks import InputError, listed
+
+    key = name.strip().lower().replace("_", "-")
+    if key in methods:
+        return key
+    close = get_close_matches(key, list(methods), n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise InputError(
+        f"there is no method {name!r}; the methods are {listed(methods, 20)}.{hint}"
+    )

@@ -6,8 +6,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import oracles
-from wisecrowd._checks import InputError
-from wisecrowd.annotations import Annotations, ReadReport, column_names
+from wisecrowd._checks import InputError, vocabulary_values
+from wisecrowd.annotations import Annotations
+from wisecrowd.annotations.headers import column_names
+from wisecrowd.annotations.read_report import ReadReport
+from wisecrowd.annotations.vocabulary import positions
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -33,12 +36,12 @@ SIZES = {
 }
 
 
-def rows_of(labels):
-    return sorted(map(tuple, labels.to_frame().to_numpy().tolist()))
+def rows_of(annotations):
+    return sorted(map(tuple, annotations.to_frame().to_numpy().tolist()))
 
 
 @pytest.fixture
-def labels():
+def annotations():
     """Four items, three annotators, two classes and "?", one gold class."""
     return Annotations.from_triples(
         ["y", "x", "x", "z", "y"],
@@ -59,12 +62,12 @@ def test_every_row_comes_back_and_rows_are_sorted_by_item(
     seed, n_items, n_annotators, n_answers, n_rows
 ):
     rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
-    labels = Annotations.from_triples(*rows)
-    assert rows_of(labels) == sorted(zip(*rows, strict=True))
-    assert (np.diff(labels.item) >= 0).all()
-    for names in (labels.items, labels.annotators, labels.answers):
+    annotations = Annotations.from_triples(*rows)
+    assert rows_of(annotations) == sorted(zip(*rows, strict=True))
+    assert (np.diff(annotations.item) >= 0).all()
+    for names in (annotations.items, annotations.annotators, annotations.answers):
         assert names.tolist() == sorted(set(names))
-    assert len(labels) == n_rows
+    assert len(annotations) == n_rows
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,20 +77,24 @@ def test_frame_matrix_dict_and_triples_give_the_same(
 ):
     rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
     once = Annotations.from_triples(*rows, drop_repeats="first").to_frame()
-    labels = Annotations.from_triples(once["item"], once["annotator"], once["label"])
+    annotations = Annotations.from_triples(
+        once["item"], once["annotator"], once["answer"]
+    )
     nested = {}
-    for item, person, answer in labels.to_frame().to_numpy():
+    for item, person, answer in annotations.to_frame().to_numpy():
         nested.setdefault(item, {})[person] = answer
-    wide = labels.to_frame().pivot(index="item", columns="annotator", values="label")
+    wide = annotations.to_frame().pivot(
+        index="item", columns="annotator", values="answer"
+    )
     for other in (
-        Annotations.from_frame(labels.to_frame()),
+        Annotations.from_frame(annotations.to_frame()),
         Annotations.from_dict(nested),
         Annotations.from_matrix(wide),
     ):
-        assert rows_of(other) == rows_of(labels)
-        assert_array_equal(other.items, labels.items)
-        assert_array_equal(other.annotators, labels.annotators)
-        assert_array_equal(other.answers, labels.answers)
+        assert rows_of(other) == rows_of(annotations)
+        assert_array_equal(other.items, annotations.items)
+        assert_array_equal(other.annotators, annotations.annotators)
+        assert_array_equal(other.answers, annotations.answers)
 
 
 @settings(max_examples=40, deadline=None)
@@ -97,8 +104,8 @@ def test_a_matrix_of_codes_comes_back(seed, n_items, n_annotators, n_answers, n_
     matrix = rng.integers(-1, n_answers, size=(n_items, n_annotators))
     matrix[0, 0] = 0
     names = np.arange(n_answers)
-    labels = Annotations.from_matrix(matrix, classes=names)
-    assert_array_equal(labels.to_matrix(), matrix)
+    annotations = Annotations.from_matrix(matrix, classes=names)
+    assert_array_equal(annotations.to_matrix(), matrix)
     gaps = np.where(matrix < 0, np.nan, matrix)
     assert_array_equal(Annotations.from_matrix(gaps, classes=names).to_matrix(), matrix)
 
@@ -109,18 +116,23 @@ def test_counts_and_row_starts_are_those_of_the_loops(
     seed, n_items, n_annotators, n_answers, n_rows
 ):
     rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
-    labels = Annotations.from_triples(*rows, items=[f"i{n}" for n in range(n_items)])
-    by_item, by_annotator = oracles.answer_counts(
-        labels.item, labels.annotator, labels.label, (n_items, n_annotators, n_answers)
+    annotations = Annotations.from_triples(
+        *rows, items=[f"i{n}" for n in range(n_items)]
     )
-    seen = len(labels.annotators), len(labels.answers)
-    assert_array_equal(labels.counts(), by_item[:, : seen[1]])
+    by_item, by_annotator = oracles.answer_counts(
+        annotations.item,
+        annotations.annotator,
+        annotations.answer,
+        (n_items, n_annotators, n_answers),
+    )
+    seen = len(annotations.annotators), len(annotations.answers)
+    assert_array_equal(annotations.counts(), by_item[:, : seen[1]])
     want = by_annotator[: seen[0], : seen[1]]
-    assert_array_equal(labels.counts(by="annotator"), want)
-    start = labels.row_start
+    assert_array_equal(annotations.counts(by="annotator"), want)
+    start = annotations.codes.row_start
     assert start.shape == (n_items + 1,)
     for n in range(n_items):
-        assert (labels.item[start[n] : start[n + 1]] == n).all()
+        assert (annotations.item[start[n] : start[n + 1]] == n).all()
     assert (start[0], start[-1]) == (0, n_rows)
 
 
@@ -128,16 +140,18 @@ def test_counts_and_row_starts_are_those_of_the_loops(
 @given(**SIZES)
 def test_parts_merge_into_the_whole(seed, n_items, n_annotators, n_answers, n_rows):
     rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
-    labels = Annotations.from_triples(*rows)
+    annotations = Annotations.from_triples(*rows)
     rng = np.random.default_rng(seed)
-    order = rng.permutation(labels.items)
+    order = rng.permutation(annotations.items)
     cut = rng.integers(len(order) + 1)
-    left, right = (labels.subset(items=part) for part in (order[:cut], order[cut:]))
+    left, right = (
+        annotations.subset(items=part) for part in (order[:cut], order[cut:])
+    )
     assert len(left) + len(right) == n_rows
     whole = left.merge(right)
-    assert rows_of(whole) == rows_of(labels)
-    assert_array_equal(np.sort(whole.items), labels.items)
-    assert_array_equal(whole.answers, labels.answers)
+    assert rows_of(whole) == rows_of(annotations)
+    assert_array_equal(np.sort(whole.items), annotations.items)
+    assert_array_equal(whole.answers, annotations.answers)
 
 
 @settings(max_examples=40, deadline=None)
@@ -146,46 +160,48 @@ def test_aligning_changes_the_order_of_items_only(
     seed, n_items, n_annotators, n_answers, n_rows
 ):
     rows = random_rows(seed, n_items, n_annotators, n_answers, n_rows)
-    labels = Annotations.from_triples(*rows, gold={rows[0][0]: rows[2][0]})
+    annotations = Annotations.from_triples(*rows, gold={rows[0][0]: rows[2][0]})
     order = np.random.default_rng(seed).permutation([f"i{n}" for n in range(n_items)])
-    aligned = labels.align(order)
+    aligned = annotations.align(order)
     assert_array_equal(aligned.items, order)
-    assert rows_of(aligned) == rows_of(labels)
-    assert aligned.gold.to_dict() == labels.gold.to_dict()
+    assert rows_of(aligned) == rows_of(annotations)
+    assert aligned.gold.to_dict() == annotations.gold.to_dict()
     assert (np.diff(aligned.item) >= 0).all()
 
 
 # -- storage -----------------------------------------------------------------------
 
 
-def test_a_row_takes_twelve_bytes(labels):
-    columns = (labels.item, labels.annotator, labels.label)
-    assert sum(c.nbytes for c in columns) == 12 * len(labels)
-    assert all(c.dtype == np.int32 for c in (*columns, labels.gold_codes))
+def test_a_row_takes_twelve_bytes(annotations):
+    columns = (annotations.item, annotations.annotator, annotations.answer)
+    assert sum(c.nbytes for c in columns) == 12 * len(annotations)
+    assert all(c.dtype == np.int32 for c in (*columns, annotations.gold_codes))
 
 
-def test_parts_keep_twelve_bytes_a_row(labels):
+def test_parts_keep_twelve_bytes_a_row(annotations):
     for part in (
-        labels.subset(items=["z", "x"], annotators=["cy", "ann"]),
-        labels.align(["z", "y", "x"]),
-        labels.merge(labels),
-        labels.without_repeats(),
-        labels.recoded(classes=["dog", "cat"], answers=["dog", "cat", "?"]),
+        annotations.subset(items=["z", "x"], annotators=["cy", "ann"]),
+        annotations.align(["z", "y", "x"]),
+        annotations.merge(annotations),
+        annotations.without_repeats(),
+        annotations.recoded(classes=["dog", "cat"], answers=["dog", "cat", "?"]),
     ):
-        columns = (part.item, part.annotator, part.label)
+        columns = (part.item, part.annotator, part.answer)
         assert sum(c.nbytes for c in columns) == 12 * len(part)
 
 
 def test_more_annotators_than_int16_holds_stay_apart():
     n = 70_000
-    labels = Annotations.from_triples(np.zeros(n, int), np.arange(n), np.arange(n) % 3)
-    assert_array_equal(labels.annotator, np.arange(n))
+    annotations = Annotations.from_triples(
+        np.zeros(n, int), np.arange(n), np.arange(n) % 3
+    )
+    assert_array_equal(annotations.annotator, np.arange(n))
 
 
 def test_the_input_is_not_changed():
-    item, annotator, label = np.array([2, 1]), np.array([0, 0]), np.array([1, 0])
-    Annotations.from_triples(item, annotator, label, items=np.array([2, 1]))
-    assert (item.tolist(), annotator.tolist(), label.tolist()) == (
+    item, annotator, answer = np.array([2, 1]), np.array([0, 0]), np.array([1, 0])
+    Annotations.from_triples(item, annotator, answer, items=np.array([2, 1]))
+    assert (item.tolist(), annotator.tolist(), answer.tolist()) == (
         [2, 1],
         [0, 0],
         [1, 0],
@@ -200,10 +216,10 @@ def test_the_input_is_not_changed():
 )
 def test_text_of_any_kind_is_text(kind):
     column = pd.Series(["b", "a", "b"], dtype=kind)
-    labels = Annotations.from_triples(column, column, column)
-    assert labels.items.tolist() == ["a", "b"]
-    assert labels.items.dtype == object
-    assert labels.label.tolist() == [0, 1, 1]
+    annotations = Annotations.from_triples(column, column, column)
+    assert annotations.items.tolist() == ["a", "b"]
+    assert annotations.items.dtype == object
+    assert annotations.answer.tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -211,14 +227,14 @@ def test_text_of_any_kind_is_text(kind):
 )
 def test_whole_numbers_of_any_kind_are_integers(kind):
     column = pd.Series([7, 3, 7], dtype=kind)
-    labels = Annotations.from_triples(column, column, column)
-    assert labels.answers.tolist() == [3, 7]
-    assert labels.answers.dtype == np.int64
+    annotations = Annotations.from_triples(column, column, column)
+    assert annotations.answers.tolist() == [3, 7]
+    assert annotations.answers.dtype == np.int64
 
 
 def test_booleans_are_classes():
-    labels = Annotations.from_triples([0, 1], [0, 0], [True, False])
-    assert labels.classes.tolist() == [False, True]
+    annotations = Annotations.from_triples([0, 1], [0, 0], [True, False])
+    assert annotations.classes.tolist() == [False, True]
 
 
 def test_an_unusual_index_changes_nothing():
@@ -251,51 +267,51 @@ def test_a_gap_in_a_matrix_may_be_written_in_many_ways(matrix):
 
 
 def test_a_matrix_of_text_has_gaps_too():
-    labels = Annotations.from_matrix(
+    annotations = Annotations.from_matrix(
         np.array([["cat", None, "dog"], [None, np.nan, "cat"]], dtype=object),
         annotators=["p", "q", "r"],
     )
-    assert labels.to_matrix().tolist() == [[0, -1, 1], [-1, -1, 0]]
-    assert labels.annotators.tolist() == ["p", "q", "r"]
+    assert annotations.to_matrix().tolist() == [[0, -1, 1], [-1, -1, 0]]
+    assert annotations.annotators.tolist() == ["p", "q", "r"]
 
 
 # -- vocabularies ------------------------------------------------------------------
 
 
 def test_given_vocabularies_keep_their_order_and_what_is_unused():
-    labels = Annotations.from_triples(
+    annotations = Annotations.from_triples(
         [3, 1], ["b", "c"], ["x", "y"],
         items=[9, 3, 1], annotators=["c", "d", "b"], classes=["y", "z", "x"],
     )  # fmt: skip
-    assert labels.items.tolist() == [9, 3, 1]
-    assert labels.annotators.tolist() == ["c", "d", "b"]
-    assert labels.classes.tolist() == ["y", "z", "x"]
-    assert labels.to_matrix().tolist() == [[-1, -1, -1], [-1, -1, 2], [0, -1, -1]]
+    assert annotations.items.tolist() == [9, 3, 1]
+    assert annotations.annotators.tolist() == ["c", "d", "b"]
+    assert annotations.classes.tolist() == ["y", "z", "x"]
+    assert annotations.to_matrix().tolist() == [[-1, -1, -1], [-1, -1, 2], [0, -1, -1]]
 
 
-def test_answers_that_are_no_class_come_last(labels):
-    assert labels.classes.tolist() == ["cat", "dog"]
-    assert labels.answers.tolist() == ["cat", "dog", "?"]
-    assert labels.counts().tolist() == [[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]]
+def test_answers_that_are_no_class_come_last(annotations):
+    assert annotations.classes.tolist() == ["cat", "dog"]
+    assert annotations.answers.tolist() == ["cat", "dog", "?"]
+    assert annotations.counts().tolist() == [[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]]
 
 
 def test_a_class_known_from_gold_only_is_a_class():
-    labels = Annotations.from_triples([1, 2], [1, 1], ["a", "b"], gold={2: "c"})
-    assert labels.classes.tolist() == ["a", "b", "c"]
-    assert labels.gold_codes.tolist() == [-1, 2]
+    annotations = Annotations.from_triples([1, 2], [1, 1], ["a", "b"], gold={2: "c"})
+    assert annotations.classes.tolist() == ["a", "b", "c"]
+    assert annotations.gold_codes.tolist() == [-1, 2]
 
 
 def test_gold_may_be_a_series_with_gaps():
     gold = pd.Series(["a", None], index=[2, 1])
-    labels = Annotations.from_triples([1, 2], [1, 1], ["a", "b"], gold=gold)
-    assert labels.gold.to_dict() == {2: "a"}
-    assert labels.gold.index.name == "item"
+    annotations = Annotations.from_triples([1, 2], [1, 1], ["a", "b"], gold=gold)
+    assert annotations.gold.to_dict() == {2: "a"}
+    assert annotations.gold.index.name == "item"
 
 
-def test_with_gold_replaces_all_gold(labels):
-    assert labels.with_gold({"x": "dog"}).gold.to_dict() == {"x": "dog"}
-    assert labels.with_gold({}).gold.to_dict() == {}
-    assert labels.gold.to_dict() == {"y": "cat"}
+def test_with_gold_replaces_all_gold(annotations):
+    assert annotations.with_gold({"x": "dog"}).gold.to_dict() == {"x": "dog"}
+    assert annotations.with_gold({}).gold.to_dict() == {}
+    assert annotations.gold.to_dict() == {"y": "cat"}
 
 
 def test_repeats_are_kept_unless_dropped():
@@ -308,81 +324,120 @@ def test_repeats_are_kept_unless_dropped():
 
 
 def test_a_list_in_a_dict_stands_for_repeats_and_empty_items_stay():
-    labels = Annotations.from_dict({10: {"a": [1, 0]}, 9: {}})
-    assert labels.items.tolist() == [9, 10]
-    assert labels.counts().tolist() == [[0, 0], [1, 1]]
+    annotations = Annotations.from_dict({10: {"a": [1, 0]}, 9: {}})
+    assert annotations.items.tolist() == [9, 10]
+    assert annotations.counts().tolist() == [[0, 0], [1, 1]]
 
 
 def test_a_plain_target_is_one_annotator():
-    labels = Annotations.from_target(["b", "a", "b"])
-    assert len(labels.annotators) == 1
-    assert labels.to_matrix().ravel().tolist() == [1, 0, 1]
+    annotations = Annotations.from_target(["b", "a", "b"])
+    assert len(annotations.annotators) == 1
+    assert annotations.to_matrix().ravel().tolist() == [1, 0, 1]
 
 
 # -- parts -------------------------------------------------------------------------
 
 
-def test_a_subset_keeps_the_given_order_its_gold_and_the_other_vocabularies(labels):
-    part = labels.subset(items=["z", "y"])
+def test_a_subset_keeps_the_given_order_its_gold_and_the_other_vocabularies(
+    annotations,
+):
+    part = annotations.subset(items=["z", "y"])
     assert part.items.tolist() == ["z", "y"]
     assert rows_of(part) == [("y", "ann", "dog"), ("y", "cy", "cat"), ("z", "cy", "?")]
     assert part.gold_codes.tolist() == [-1, 0]
-    assert part.annotators.tolist() == labels.annotators.tolist()
-    assert part.answers.tolist() == labels.answers.tolist()
-    assert part.row_start.tolist() == [0, 1, 3]
+    assert part.annotators.tolist() == annotations.annotators.tolist()
+    assert part.answers.tolist() == annotations.answers.tolist()
+    assert part.codes.row_start.tolist() == [0, 1, 3]
 
 
-def test_a_subset_of_annotators_keeps_all_items(labels):
-    part = labels.subset(annotators=["cy", "bob"])
+def test_a_subset_of_annotators_keeps_all_items(annotations):
+    part = annotations.subset(annotators=["cy", "bob"])
     assert part.items.tolist() == ["w", "x", "y", "z"]
     assert part.annotators.tolist() == ["cy", "bob"]
     assert part.to_matrix().tolist() == [[-1, -1], [-1, 0], [0, -1], [2, -1]]
 
 
-def test_a_subset_may_be_without_any_annotation(labels):
-    part = labels.subset(items=["w"])
+def test_a_subset_may_be_without_any_annotation(annotations):
+    part = annotations.subset(items=["w"])
     assert len(part) == 0
     assert part.counts().tolist() == [[0, 0, 0]]
-    assert part.row_start.tolist() == [0, 0]
-    assert repr(part).endswith("0 annotations; 0.0 an item)")
-    assert len(labels.subset(items=[])) == 0
+    assert part.codes.row_start.tolist() == [0, 0]
+    assert repr(part).endswith("0 answers; 0.0 per item)")
+    assert len(annotations.subset(items=[])) == 0
 
 
-def test_row_start_of_a_part_is_its_own(labels):
-    assert labels.row_start.tolist() == [0, 0, 2, 4, 5]
-    assert labels.align(["z", "v", "y", "x"]).row_start.tolist() == [0, 1, 1, 3, 5]
+def test_row_start_of_a_part_is_its_own(annotations):
+    assert annotations.codes.row_start.tolist() == [0, 0, 2, 4, 5]
+    assert annotations.align(["z", "v", "y", "x"]).codes.row_start.tolist() == [
+        0,
+        1,
+        1,
+        3,
+        5,
+    ]
 
 
-def test_aligning_drops_items_without_answer_or_gold_only(labels):
-    assert labels.align(["x", "y", "z"]).items.tolist() == ["x", "y", "z"]
-    with pytest.raises(InputError, match=r"1 of 3 annotated items .* 'z'"):
-        labels.align(["x", "y", "w"])
-    gold_only = labels.with_gold({"w": "cat"})
-    with pytest.raises(InputError, match="'w'"):
-        gold_only.align(["x", "y", "z"])
+def test_aligning_drops_only_items_without_an_answer(annotations):
+    known = annotations.with_gold({"w": "cat", "x": "dog"})
+    aligned = known.align(["x", "y", "z"])
+    assert aligned.items.tolist() == ["x", "y", "z"]
+    assert aligned.gold.to_dict() == {"x": "dog"}
+    with pytest.raises(InputError, match=r"1 of 3 answered items .* 'z'"):
+        annotations.align(["x", "y", "w"])
+    with pytest.raises(InputError, match=r"none of the 3 answered items .* 'v'"):
+        annotations.align(["v"])
 
 
-def test_recoding_permutes_codes_and_changes_no_answer(labels):
-    recoded = labels.recoded(classes=["dog", "cat"], answers=["dog", "cat", "?"])
-    assert rows_of(recoded) == rows_of(labels)
+def test_numbers_and_text_are_the_same_ids():
+    text = Annotations.from_triples(["7", "10"], ["a", "b"], ["x", "y"])
+    number = Annotations.from_triples([7, 10], ["a", "b"], ["x", "y"])
+    for one in (text, number):
+        for ids in ([10, 8, 7], ["10", "8", "7"]):
+            aligned = one.align(ids)
+            assert aligned.items.tolist() == ids
+            assert aligned.to_matrix().tolist() == [[-1, 1], [-1, -1], [0, -1]]
+        assert one.subset(items=["7"]).items.tolist() == ["7"]
+        assert one.with_gold({"7": "y"}).gold.tolist() == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "want"),
+    [
+        ([7, 8], ["a", "7"], [1, -1]),
+        (["7", "07"], [7, 8], [0, -1]),
+        ([True, False], ["false", "True"], [1, 0]),
+        (["TRUE", "no"], [False, True], [1, -1]),
+        ([True], ["true", "True"], [-1]),  # which of the two is meant?
+        ([1, 0], [False, True], [-1, -1]),
+        (["b", "c"], ["a", "b"], [1, -1]),
+    ],
+)
+def test_positions_compare_types_that_differ_as_text(values, names, want):
+    values, names = (vocabulary_values(v, "item") for v in (values, names))
+    assert positions(values, names).tolist() == want
+
+
+def test_recoding_permutes_codes_and_changes_no_answer(annotations):
+    recoded = annotations.recoded(classes=["dog", "cat"], answers=["dog", "cat", "?"])
+    assert rows_of(recoded) == rows_of(annotations)
     assert recoded.classes.tolist() == ["dog", "cat"]
-    assert recoded.gold.to_dict() == labels.gold.to_dict()
-    same = labels.recoded(classes=labels.classes, answers=labels.answers)
-    assert same is labels
+    assert recoded.gold.to_dict() == annotations.gold.to_dict()
+    same = annotations.recoded(classes=annotations.classes, answers=annotations.answers)
+    assert same is annotations
 
 
 # -- merging -----------------------------------------------------------------------
 
 
-def test_merging_unites_vocabularies_and_gold(labels):
+def test_merging_unites_vocabularies_and_gold(annotations):
     other = Annotations.from_triples(["v"], ["dan"], ["emu"], gold={"v": "emu"})
-    both = labels.merge(other)
+    both = annotations.merge(other)
     assert both.items.tolist() == ["v", "w", "x", "y", "z"]
     assert both.annotators.tolist() == ["ann", "bob", "cy", "dan"]
     assert both.answers.tolist() == ["cat", "dog", "emu", "?"]
     assert both.n_classes == 3
     assert both.gold.to_dict() == {"v": "emu", "y": "cat"}
-    assert rows_of(both) == sorted(rows_of(labels) + rows_of(other))
+    assert rows_of(both) == sorted(rows_of(annotations) + rows_of(other))
 
 
 def test_what_is_a_class_in_one_is_a_class_in_both():
@@ -397,29 +452,29 @@ def test_merging_keeps_an_order_of_classes_that_is_not_the_alphabets():
     assert left.merge(right).classes.tolist() == ["lo", "mid", "hi"]
 
 
-def test_merging_sets_that_disagree_is_refused(labels):
+def test_merging_sets_that_disagree_is_refused(annotations):
     with pytest.raises(InputError, match="gold class of 'y'"):
-        labels.merge(labels.with_gold({"y": "dog"}))
+        annotations.merge(annotations.with_gold({"y": "dog"}))
     numbers = Annotations.from_triples([1], ["ann"], ["cat"])
     with pytest.raises(InputError, match=r"item ids differ in type.*numbers"):
-        labels.merge(numbers)
+        annotations.merge(numbers)
 
 
 # -- what it says ------------------------------------------------------------------
 
 
-def test_repr_counts_everything(labels):
+def test_repr_counts_everything(annotations):
     want = (
-        "Annotations(4 items, 3 annotators, 2 classes, 1 other answer, 5 annotations, "
-        "1 gold label; 1.2 an item)"
+        "Annotations(4 items, 3 annotators, 2 classes, 1 other answer, 5 answers, "
+        "1 gold class; 1.2 per item)"
     )
-    assert repr(labels) == want
+    assert repr(annotations) == want
 
 
 def test_a_read_report_says_what_was_left_out():
-    report = ReadReport("a.csv", "long table", 1200, 1198, {"no label": 2}, ("Odd.",))
-    want = "a.csv: long table, 1,200 rows, 1,198 annotations"
-    assert str(report) == f"{want}\n  left out 2: no label\n  Odd."
+    report = ReadReport("a.csv", "long table", 1200, 1198, {"no answer": 2}, ("Odd.",))
+    want = "a.csv: long table, 1,200 rows, 1,198 answers"
+    assert str(report) == f"{want}\n  left out 2: no answer\n  Odd."
 
 
 @pytest.mark.parametrize(
@@ -427,7 +482,7 @@ def test_a_read_report_says_what_was_left_out():
     [
         (["task", "worker", "label"], {}, ["task", "worker", "label"]),
         (["Subject", " User ", "Answer"], {}, ["Subject", " User ", "Answer"]),
-        (["answer", "label", "user_id", "item"], {}, ["item", "user_id", "label"]),
+        (["label", "answer", "user_id", "item"], {}, ["item", "user_id", "answer"]),
         (["a", "b", "vote"], {"item": "b", "annotator": "a"}, ["b", "a", "vote"]),
     ],
 )
@@ -444,14 +499,14 @@ def test_columns_are_found_by_their_usual_names(columns, given, found):
         (lambda: Annotations.from_triples([1], [1, 2], [1]), "differ in length"),
         (
             lambda: Annotations.from_triples([1, 2], [1, 2], ["a", None]),
-            "have no label",
+            "have no answer",
         ),
         (lambda: Annotations.from_triples([1, "1"], [1, 2], [1, 2]), "mixes types"),
         (lambda: Annotations.from_triples([1, 2], [1, 2], [0.5, 1]), "continuous"),
         (lambda: Annotations.from_matrix([1, 2]), "two axes"),
         (
             lambda: Annotations.from_triples([1], ["ann"], ["c"], classes=["a", "b"]),
-            r"label 'c' of annotator 'ann' on item 1 .*'a', 'b'.*classes=.*answers=",
+            r"answer 'c' of annotator 'ann' on item 1 .*'a', 'b'.*classes=.*answers=",
         ),
         (
             lambda: Annotations.from_triples([1], [1], ["1"], classes=[1, 2]),
@@ -483,7 +538,7 @@ def test_columns_are_found_by_their_usual_names(columns, given, found):
         ),
         (
             lambda: Annotations.from_triples([1], [1], [0], gold={1: "0"}),
-            r"gold classes \('0'\) and the labels \(0\) differ in type",
+            r"gold classes \('0'\) and the answers \(0\) differ in type",
         ),
         (
             lambda: Annotations.from_triples([1], [1], ["a"], answers=[1]),
@@ -494,8 +549,8 @@ def test_columns_are_found_by_their_usual_names(columns, given, found):
             r"no column for the annotator .*'task', 'label'",
         ),
         (
-            lambda: Annotations.from_frame(pd.DataFrame({"task": [1]}), label="y"),
-            "no column 'y' for the label",
+            lambda: Annotations.from_frame(pd.DataFrame({"task": [1]}), answer="y"),
+            "no column 'y' for the answer",
         ),
     ],
 )
@@ -507,16 +562,25 @@ def test_input_that_cannot_be_used_is_refused_with_a_sentence(make, message):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda labels: labels.subset(items=["q"]), "1 of the chosen items .* 'q'"),
-        (lambda labels: labels.subset(items=[1]), "numbers on one side and text"),
-        (lambda labels: labels.subset(annotators=["x"]), "chosen annotators"),
-        (lambda labels: labels.subset(items=["x", "x"]), "more than once"),
-        (lambda labels: labels.align([1, 2]), "text on one side and numbers"),
-        (lambda labels: labels.merge(labels).to_matrix(), "without_repeats"),
-        (lambda labels: labels.with_gold({"x": "?"}), "gold class '\\?'"),
-        (lambda labels: labels.with_gold(np.array(["cat"])), "not a ndarray"),
+        (
+            lambda annotations: annotations.subset(items=["q"]),
+            "1 of the chosen items .* 'q'",
+        ),
+        (
+            lambda annotations: annotations.subset(items=[1]),
+            "numbers on one side and text",
+        ),
+        (lambda annotations: annotations.subset(annotators=["x"]), "chosen annotators"),
+        (lambda annotations: annotations.subset(items=["x", "x"]), "more than once"),
+        (lambda annotations: annotations.align([1, 2]), "text on one side and numbers"),
+        (
+            lambda annotations: annotations.merge(annotations).to_matrix(),
+            "without_repeats",
+        ),
+        (lambda annotations: annotations.with_gold({"x": "?"}), "gold class '\\?'"),
+        (lambda annotations: annotations.with_gold(np.array(["cat"])), "not a ndarray"),
     ],
 )
-def test_questions_that_cannot_be_answered_say_why(labels, ask, message):
+def test_questions_that_cannot_be_answered_say_why(annotations, ask, message):
     with pytest.raises(InputError, match=message):
-        ask(labels)
+        ask(annotations)

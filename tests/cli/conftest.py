@@ -24,7 +24,7 @@ def crowd():
 @pytest.fixture
 def answers(crowd, tmp_path):
     """A file of answers, with text ids that look like markup."""
-    table = crowd.labels.to_frame()
+    table = crowd.answers.to_frame()
     table["annotator"] = "volunteer " + table["annotator"].astype(str)
     path = tmp_path / "answers.csv"
     table.to_csv(path, index=False)
@@ -35,7 +35,7 @@ def answers(crowd, tmp_path):
 def gold(crowd, tmp_path):
     path = tmp_path / "gold.csv"
     truth = crowd.classes[crowd.truth]
-    pd.DataFrame({"item": crowd.labels.items, "gold": truth}).to_csv(path, index=False)
+    pd.DataFrame({"item": crowd.answers.items, "gold": truth}).to_csv(path, index=False)
     return path
 
 

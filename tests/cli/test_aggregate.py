@@ -1,13 +1,11 @@
 """``wisecrowd aggregate``: from a file to labels, annotators and a run folder."""
 
 import json
-import math
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import wisecrowd as wc
 
@@ -20,26 +18,29 @@ FILES = [
 def test_tables_go_to_stdout_and_messages_to_stderr(run, answers):
     result = run("aggregate", answers)
     assert result.exit_code == 0
-    assert "Least settled items" in result.stdout
+    assert "Most uncertain items" in result.stdout
     assert "Annotators, the most reliable first" in result.stdout
     assert re.search(r"adversary (1\.00|0\.9\d)", result.stdout)
     assert "300 rows, 300 annotations" in result.stderr
-    assert "nothing was written" in result.stderr
+    assert "Nothing was written" in result.stderr
 
 
-def test_answers_that_nobody_shares_are_said_to_prove_nothing(run, answers, tmp_path):
+def test_answers_without_overlap_are_said_to_prove_nothing(run, answers, tmp_path):
     alone = tmp_path / "alone.csv"
-    alone.write_text("item,annotator,label\n1,ann,a\n1,ann,a\n2,bob,b\n")
-    assert "no item was answered by two people" in run("aggregate", alone).stderr
-    assert "two people" not in run("aggregate", answers).stderr
+    alone.write_text("item,annotator,answer\n1,ann,a\n1,ann,a\n2,bob,b\n")
+    quick = ("-m", "majority-vote")
+    said = run("aggregate", alone, *quick).stderr
+    assert "note: No item was answered by two annotators" in said
+    assert "two annotators" not in run("aggregate", answers, *quick).stderr
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(run, answers):
-    assert "[bold]whistle" in run("aggregate", answers).stdout
+    assert "[bold]whistle" in run("aggregate", answers, "-m", "glad").stdout
 
 
 def test_nothing_is_wider_than_a_terminal_of_80_columns(run, answers):
-    assert max(map(len, run("aggregate", answers).stdout.splitlines())) <= 80
+    result = run("aggregate", answers, "-m", "glad")
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("method", list(wc.AGGREGATORS))
@@ -51,39 +52,13 @@ def test_a_run_folder_holds_the_documented_files(method, run, answers, tmp_path)
     assert type(wc.load(folder)) is wc.METHODS[method]
 
 
-def test_the_tables_of_a_run_say_what_the_model_says(run, answers, tmp_path):
-    run("aggregate", answers, "--out", tmp_path / "run")
-    model = wc.load(tmp_path / "run")
-    labels = pd.read_parquet(tmp_path / "run/labels.parquet")
-    assert_array_equal(labels["item"], model.items_)
-    assert_array_equal(labels["label"], model.labels_)
-    classes = ["p_[bold]whistle", "p_blip", "p_chirp"]
-    assert list(labels.columns[6:]) == classes
-    assert_array_equal(labels[classes], model.label_proba_)
-    assert_array_equal(labels["probability"], model.label_proba_.max(1))
-    assert (labels["n_answers"] == 5).all()
-    assert labels["entropy"].between(0, math.log(3) + 1e-12).all()
-    text = pd.read_csv(tmp_path / "run/labels.csv")
-    assert_allclose(text[classes], labels[classes], rtol=1e-5)
-    confusion = pd.read_parquet(tmp_path / "run/confusion.parquet")
-    assert_array_equal(confusion["mean"], model.confusion_.ravel())
-    assert ((confusion["low"] <= confusion["mean"]) & (confusion["mean"] <= confusion["high"])).all()  # fmt: skip # noqa: E501
-    one = confusion.query("annotator == 'volunteer 3' and truth == 'blip'")
-    who = list(model.annotators_).index("volunteer 3")
-    assert_array_equal(one["mean"], model.confusion_[who, 1])
-    people = pd.read_csv(tmp_path / "run/annotators.csv")
-    assert list(people.columns) == list(model.annotator_summary().columns)
-    trace = pd.read_csv(tmp_path / "run/trace.csv")
-    assert_array_equal(trace["bound"], model.trace_["bound"])
-
-
 def test_json_is_one_object_and_alone_on_stdout(run, answers, crowd):
     result = run("aggregate", answers, "--json")
     found = json.loads(result.stdout)
     assert result.stdout.count("\n") == 1
     assert "answers.csv" in result.stderr
-    assert found["method"] == "BCC"
-    sizes = [found[name] for name in ("n_items", "n_annotators", "n_annotations")]
+    assert found["method"] == "bcc"
+    sizes = [found[name] for name in ("n_items", "n_annotators", "n_answers")]
     assert sizes == [60, 9, 300]
     assert len(found["labels"]) == 60
     assert len(found["annotators"]) == 9
@@ -91,12 +66,35 @@ def test_json_is_one_object_and_alone_on_stdout(run, answers, crowd):
     assert found["adversaries"]
     assert set(found["adversaries"]) <= true
     assert found["run"] is None
+    assert [row["class"] for row in found["items_per_class"]] == found["classes"]
 
 
-def test_quiet_says_nothing(run, answers, tmp_path):
-    result = run("aggregate", answers, "--quiet", "--out", tmp_path / "run")
+def test_json_of_the_command_is_the_summary_of_the_library(run, answers, tmp_path):
+    from wisecrowd.results.summary import summarise
+
+    command = ("aggregate", answers, "-m", "dawid-skene", "--out", tmp_path / "run")
+    found = json.loads(run(*command, "--json").stdout)
+    assert found.pop("run") == str(tmp_path / "run")
+    read = wc.read_annotations(answers)
+    expected = summarise(wc.load(tmp_path / "run"), read)
+    assert found == expected
+
+
+def test_dependence_is_explained_in_numbers(run, answers):
+    said = run("aggregate", answers, "--dependence", "0.21").stderr
+    assert (
+        "Annotators make the same mistakes on hard items (correlation 0.21):\n"
+        "5.0 answers per item count as 2.7 independent ones. "
+        "The probabilities take this into account." in said
+    )
+    assert "mistakes" not in run("aggregate", answers, "--dependence", "0").stderr
+
+
+def test_quiet_prints_nothing_but_json(run, answers, tmp_path):
+    quick = ("-m", "majority-vote")
+    result = run("aggregate", answers, *quick, "--quiet", "--out", tmp_path / "run")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
-    result = run("aggregate", answers, "-q", "--json")
+    result = run("aggregate", answers, *quick, "-q", "--json")
     assert result.stderr == ""
     assert json.loads(result.stdout)["n_items"] == 60
 
@@ -108,10 +106,12 @@ def test_gold_is_used_inside_the_fit(run, answers, gold, crowd, tmp_path):
 
 
 def test_gold_in_the_file_itself_is_compared_with_and_not_used(run, tmp_path):
-    rows = "item,annotator,label,gold\n1,a,x,y\n1,b,x,y\n2,a,y,\n2,b,y,\n"
+    rows = "item,annotator,answer,gold\n1,a,x,y\n1,b,x,y\n2,a,y,\n2,b,y,\n"
     (tmp_path / "answers.csv").write_text(rows)
     result = run("aggregate", tmp_path / "answers.csv", "-m", "majority-vote")
-    assert "against the gold in the file (1 items)" in result.stderr
+    assert "gold classes in the file (1 items), which the fit did not use" in (
+        result.stderr
+    )
     assert "accuracy 0.000" in result.stderr
 
 
@@ -120,21 +120,21 @@ def test_columns_classes_and_other_answers_are_options(run, tmp_path):
     (tmp_path / "odd.csv").write_text(rows)
     result = run(
         "aggregate", tmp_path / "odd.csv", "--item", "what", "--annotator", "who",
-        "--label", "said", "--classes", "0,1,2", "--answers", "9", "--json",
+        "--answer", "said", "--classes", "0,1,2", "--answers", "9", "--json",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["classes"] == [0, 1, 2]
 
 
 def test_repeats_are_dropped_when_asked(run, tmp_path):
-    rows = "item,annotator,label\n1,a,x\n1,a,y\n2,a,y\n2,b,x\n"
+    rows = "item,annotator,answer\n1,a,x\n1,a,y\n2,a,y\n2,b,x\n"
     (tmp_path / "a.csv").write_text(rows)
     result = run("aggregate", tmp_path / "a.csv", "--drop-repeats", "last", "--json")
-    assert json.loads(result.stdout)["n_annotations"] == 3
+    assert json.loads(result.stdout)["n_answers"] == 3
 
 
 def test_the_seed_decides_ties_and_nothing_else_does(run, tmp_path):
-    rows = ["item,annotator,label", *(f"{n},{a},{a}" for n in range(40) for a in "xy")]
+    rows = ["item,annotator,answer", *(f"{n},{a},{a}" for n in range(40) for a in "xy")]
     (tmp_path / "ties.csv").write_text("\n".join(rows))
 
     def labels(seed):
@@ -148,7 +148,7 @@ def test_the_seed_decides_ties_and_nothing_else_does(run, tmp_path):
 
 def test_a_method_is_found_whatever_its_spelling(run, answers):
     result = run("aggregate", answers, "-m", "Dawid_Skene", "--json")
-    assert json.loads(result.stdout)["method"] == "DawidSkene"
+    assert json.loads(result.stdout)["method"] == "dawid-skene"
 
 
 def test_a_loop_that_has_not_converged_is_a_note_and_no_python_warning(
@@ -158,11 +158,11 @@ def test_a_loop_that_has_not_converged_is_a_note_and_no_python_warning(
 
     from sklearn.exceptions import ConvergenceWarning
 
-    def fit(self, labels, *, gold=None):
+    def fit(self, answers, *, gold=None):
         warnings.warn(
             "not converged. Raise max_iter.", ConvergenceWarning, stacklevel=1
         )
-        return original(self, labels, gold=gold)
+        return original(self, answers, gold=gold)
 
     original = wc.BCC.fit
     monkeypatch.setattr(wc.BCC, "fit", fit)

@@ -3,82 +3,148 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 import wisecrowd as wc
+from mistakes import one_sentence
 from wisecrowd import metrics
-from wisecrowd.cli.contest import log_likelihood_of_hidden
+
+QUICK = ("-m", "dawid-skene,majority-vote")
 
 
-def test_methods_are_scored_against_gold_that_they_did_not_see(
-    run, answers, gold, crowd
-):
-    result = run("compare", answers, "--gold", gold, "--json")
+def test_the_table_is_that_of_the_library(run, answers, gold):
+    result = run("compare", answers, "--gold", gold, "--json", *QUICK)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
-    assert [row["method"] for row in found["methods"]] == list(wc.AGGREGATORS)
-    labels = wc.read_annotations(answers)
-    proba = wc.BCC().fit(labels).label_proba_
-    truth = crowd.classes[crowd.truth]
-    bcc = found["methods"][2]
-    assert_allclose(bcc["accuracy"], metrics.accuracy(truth, proba, labels.classes))
-    assert_allclose(bcc["log_loss"], metrics.log_loss(truth, proba, labels.classes))
-    assert bcc["accuracy"] < 1
+    read = wc.read_annotations(answers)
+    known = pd.read_csv(gold).set_index("item")["gold"]
+    expected = wc.compare(["dawid-skene", "majority-vote"], read, gold=known)
+    table = pd.DataFrame(found["methods"])
+    scores = [name for name in expected.columns if name != "seconds"]
+    pd.testing.assert_frame_equal(table[scores], expected[scores])
     assert found["n_gold"] == 60
-    assert_allclose(found["krippendorff_alpha"], metrics.krippendorff_alpha(labels))
+    assert_allclose(found["krippendorff_alpha"], metrics.krippendorff_alpha(read))
+
+
+def test_by_default_all_methods_of_answers_alone_are_compared(run, answers):
+    found = json.loads(run("compare", answers, "--json").stdout)
+    assert [row["method"] for row in found["methods"]] == list(wc.AGGREGATORS)
 
 
 def test_without_gold_methods_are_compared_with_one_another(run, answers):
-    result = run("compare", answers, "--methods", "bcc,majority_vote", "--json")
+    result = run("compare", answers, "--methods", "dawid-skene,majority_vote", "--json")
     found = json.loads(result.stdout)
-    assert set(found["methods"][0]) == {"method", "unseen_answers", "seconds"}
+    assert found["methods"][0]["accuracy"] is None
     between = found["agreement"]
-    assert between["bcc"]["bcc"] == 1
-    assert between["bcc"]["majority-vote"] == between["majority-vote"]["bcc"] < 1
+    assert between["dawid-skene"]["dawid-skene"] == 1
+    share = between["dawid-skene"]["majority-vote"]
+    assert share == between["majority-vote"]["dawid-skene"] < 1
 
 
 def test_the_tables_fit_80_columns(run, answers, gold):
     result = run("compare", answers, "--gold", gold)
     assert max(map(len, result.stdout.splitlines())) <= 80
-    assert "against 60 gold items" in result.stdout
-    assert "Items on which two methods agree" in result.stdout
-    assert "no gold is known" in run("compare", answers, "-m", "bcc").stdout
+    assert "60 gold items" in result.stdout
+    assert "Items with the same label" in result.stdout
+    assert "no gold classes" in run("compare", answers, "-m", "dawid-skene").stdout
 
 
 def test_gold_of_the_file_itself_is_used_where_there_is_no_other(run, tmp_path):
-    rows = "item,annotator,label,gold\n1,a,x,y\n1,b,x,y\n2,a,y,\n2,b,y,\n"
+    rows = "item,annotator,answer,gold\n1,a,x,y\n1,b,x,y\n2,a,y,\n2,b,y,\n"
     (tmp_path / "a.csv").write_text(rows)
-    found = json.loads(run("compare", tmp_path / "a.csv", "--json").stdout)
+    found = json.loads(run("compare", tmp_path / "a.csv", "--json", *QUICK).stdout)
     assert found["n_gold"] == 1
     assert found["methods"][0]["accuracy"] == 0
 
 
-def test_hidden_answers_are_predicted_from_the_others_alone(crowd):
-    labels = crowd.labels
-    hidden = np.zeros(len(labels), dtype=bool)
-    hidden[::7] = True
-    model = wc.BCC(progress=False)
-    kept = labels.to_frame()[~hidden]
-    other = wc.Annotations.from_frame(
-        kept, items=labels.items, annotators=labels.annotators, classes=labels.classes
+def test_held_out_is_the_share_that_is_hidden(run, answers):
+    def unseen(share):
+        command = ("compare", answers, "-m", "dawid-skene", "--json", "--held-out")
+        return json.loads(run(*command, share).stdout)["methods"][0]["unseen_answers"]
+
+    assert unseen(0) is None
+    assert unseen(0.1) != unseen(0.3)
+    result = run("compare", answers, "--held-out", 2, "-q")
+    one_sentence(result, "--held-out 2.0 must be a share of the answers")
+
+
+def test_the_seed_decides_what_is_hidden(run, answers):
+    command = ("compare", answers, "-m", "dawid-skene", "--json", "--seed")
+    first, second = (
+        json.loads(run(*command, seed).stdout)["methods"][0] for seed in (1, 2)
     )
-    fitted = wc.BCC(progress=False).fit(other)
-    expected = [
-        np.log(fitted.label_proba_[n] @ fitted.confusion_[a, :, y])
-        for n, a, y in zip(labels.item, labels.annotator, labels.label, strict=True)
-    ]
-    found = log_likelihood_of_hidden(model, labels, hidden)
-    assert_allclose(found, np.mean(np.array(expected)[hidden]))
+    assert first["unseen_answers"] != second["unseen_answers"]
+    assert [first["seed"], second["seed"]] == [1, 2]
 
 
-@pytest.mark.parametrize("share", [False, True])
-def test_with_nothing_or_everything_hidden_there_is_no_figure(share, crowd):
-    hidden = np.full(len(crowd.labels), share)
-    assert np.isnan(log_likelihood_of_hidden(wc.BCC(), crowd.labels, hidden))
-
-
-def test_quiet_leaves_the_tables(run, answers):
-    result = run("compare", answers, "-q", "-m", "bcc")
+def test_quiet_prints_nothing_but_json(run, answers):
+    result = run("compare", answers, "-q", *QUICK)
+    assert (result.exit_code, result.output) == (0, "")
+    result = run("compare", answers, "-q", "--json", *QUICK)
     assert result.stderr == ""
-    assert "bcc" in result.stdout
+    assert json.loads(result.stdout)["n_gold"] == 0
+
+
+@pytest.fixture
+def features(crowd, tmp_path):
+    """Features with which a class is easily told from the others."""
+    table = pd.DataFrame(np.eye(3)[crowd.truth, :2]).add_prefix("x")
+    table.insert(0, "item", crowd.answers.items)
+    table.to_csv(tmp_path / "features.csv", index=False)
+    return tmp_path / "features.csv"
+
+
+def test_methods_with_features_are_compared_with_the_others(run, answers, features):
+    quick = (
+        "--set",
+        "n_inducing=5",
+        "--set",
+        "max_epochs=1",
+        "--held-out",
+        0,
+        "--json",
+    )
+    result = run(
+        "compare", answers, "-f", features, "-m", "majority-vote,svgpcr", *quick
+    )
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)["methods"]
+    assert [row["method"] for row in found] == ["majority-vote", "svgpcr"]
+    assert found[1]["seconds"] > 0
+    assert "60 items, 2 features" in result.stderr
+
+
+def test_a_method_that_cannot_be_fitted_is_a_note(run, answers, features):
+    result = run("compare", answers, "-f", features, "-m", "majority-vote,svgp")
+    assert result.exit_code == 0, result.output
+    assert "note: svgp could not be fitted: " in result.stderr
+
+
+def test_a_method_with_features_is_refused_without_them(run, answers):
+    result = run("compare", answers, "-q", "-m", "majority-vote,svgpcr")
+    one_sentence(result, "'svgpcr' cannot be fitted without features", "--features")
+
+
+def test_a_setting_goes_to_all_methods_that_have_it_or_to_one(
+    run, answers, monkeypatch
+):
+    seen = {}
+
+    def compared(models, *_, **__):
+        seen.update({name: model.get_params() for name, model in models.items()})
+        raise wc.InputError("enough.")
+
+    monkeypatch.setattr("wisecrowd.results.comparison.compared", compared)
+    command = ("compare", answers, "-q", "-m", "bcc,dawid-skene,majority-vote")
+    run(*command, "--set", "max_iter=7", "--set", "bcc:tol=0.5")
+    assert [seen[name]["max_iter"] for name in ("bcc", "dawid-skene")] == [7, 7]
+    assert seen["bcc"]["tol"] == 0.5
+    assert seen["dawid-skene"]["tol"] == wc.DawidSkene().tol
+
+
+@pytest.mark.parametrize("setting", ["kernel=se", "glad:max_iter=3"])
+def test_a_setting_that_no_compared_method_has_is_a_sentence(setting, run, answers):
+    result = run("compare", answers, "-m", "bcc,majority-vote", "--set", setting)
+    one_sentence(result, f"--set {setting}", "(bcc, majority-vote)")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mistakes import one_sentence
-from wisecrowd.cli.options import as_options
+from wisecrowd.cli.wording import as_options
 
 WISECROWD = Path(sys.executable).with_name("wisecrowd")
 
@@ -25,7 +25,7 @@ def test_a_folder_is_not_a_file(run, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["aggregate", "compare"])
-@pytest.mark.parametrize("text", ["", " \n", "item,annotator,label\n", "hello\n"])
+@pytest.mark.parametrize("text", ["", " \n", "item,annotator,answer\n", "hello\n"])
 def test_a_file_without_annotations_is_a_sentence(command, text, run, tmp_path):
     (tmp_path / "odd.csv").write_text(text)
     one_sentence(run(command, tmp_path / "odd.csv"), "odd.csv")
@@ -44,7 +44,7 @@ def test_a_binary_file_is_a_sentence(run, tmp_path):
 
 def test_a_wrong_column_is_named_with_the_columns_there_are(run, answers):
     result = run("aggregate", answers, "--item", "subject")
-    one_sentence(result, "'subject'", "'item', 'annotator', 'label'")
+    one_sentence(result, "'subject'", "'item', 'annotator', 'answer'")
 
 
 def test_an_unknown_method_is_named_with_the_methods_there_are(run, answers):
@@ -66,8 +66,19 @@ def test_a_broken_parquet_file_is_a_sentence(run, answers, tmp_path):
     one_sentence(run("aggregate", answers, "--gold", broken), "odd.parquet", "broken")
 
 
+def test_a_gold_file_that_does_not_fit_is_named(run, answers, tmp_path):
+    file = tmp_path / "gold.csv"
+    for text, word in {
+        "item,x\n1,2\n": "Call it one of 'gold'",
+        "item,gold\nnowhere,blip\n": "'nowhere'",
+        "item,gold\n1,hum\n": "name all classes with --classes",
+    }.items():
+        file.write_text(text)
+        one_sentence(run("aggregate", answers, "-q", "--gold", file), str(file), word)
+
+
 def test_one_class_is_refused(run, tmp_path):
-    (tmp_path / "a.csv").write_text("item,annotator,label\n1,a,x\n2,a,x\n")
+    (tmp_path / "a.csv").write_text("item,annotator,answer\n1,a,x\n2,a,x\n")
     result = run("aggregate", tmp_path / "a.csv", "-q")
     one_sentence(result, "only one class", "--classes")
 
@@ -77,7 +88,7 @@ def test_a_file_in_place_of_the_run_folder_is_found_before_the_work(
     name, run, tmp_path
 ):
     (tmp_path / "taken").write_text("mine")
-    (tmp_path / "a.csv").write_text("item,annotator,label\n1,a,x\n2,a,y\n")
+    (tmp_path / "a.csv").write_text("item,annotator,answer\n1,a,x\n2,a,y\n")
     result = run("aggregate", tmp_path / "a.csv", "-q", "--out", tmp_path / name)
     one_sentence(result, "'taken' is a file")
     one_sentence(run("demo", "--out", tmp_path / name), "'taken' is a file")
@@ -96,7 +107,9 @@ def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
         raise OSError(28, "No space left on device", "run/labels.csv")
 
     monkeypatch.setattr("wisecrowd.cli.outcome.write_run", failing_write)
-    result = run("aggregate", answers, "-q", "--out", answers.with_name("run"))
+    result = run(
+        "aggregate", answers, "-q", "-m", "glad", "--out", answers.with_name("run")
+    )
     one_sentence(result, "run/labels.csv: No space left on device.")
 
 
@@ -129,9 +142,15 @@ def test_a_defect_of_ours_is_not_dressed_up_as_a_users_mistake(
     assert isinstance(result.exception, ValueError)
 
 
+def test_an_interrupted_fit_is_resumed_from_a_checkpoint_only(run, answers, tmp_path):
+    (tmp_path / "x.csv").write_text("item,x\n" + "\n".join(f"{n},1" for n in range(60)))
+    result = run("fit", answers, "-f", tmp_path / "x.csv", "-q", "--resume")
+    one_sentence(result, "--resume needs --checkpoint")
+
+
 def test_only_keywords_become_options():
-    sentence = "label 'item=3' of drop_repeats='both', classes=, gold=x, format=5"
-    said = "label 'item=3' of --drop-repeats 'both', --classes, gold=x, format=5"
+    sentence = "answer 'item=3' of drop_repeats='both', classes=, gold=x, format=5"
+    said = "answer 'item=3' of --drop-repeats 'both', --classes, gold=x, format=5"
     assert as_options(sentence) == said
 
 
@@ -156,7 +175,7 @@ def test_version_and_help_import_nothing_heavy():
     assert finished("--version").stdout.startswith("wisecrowd 0.")
     code = (
         "import sys; from wisecrowd.cli import app; "
-        "app(['aggregate', '--help'], standalone_mode=False); "
+        "app(['fit', '--help'], standalone_mode=False); "
         "heavy = {'jax', 'pandas', 'sklearn', 'numpy', 'scipy'} & set(sys.modules); "
         "sys.exit(str(heavy) if heavy else 0)"
     )
@@ -177,7 +196,7 @@ def test_aggregating_never_imports_jax(answers):
 
 
 def test_names_outside_the_terminals_charset_do_not_stop_the_output(tmp_path):
-    rows = "item,annotator,label\n1,ä,猫\n1,b,猫\n2,ä,犬\n2,b,犬\n"
+    rows = "item,annotator,answer\n1,ä,猫\n1,b,猫\n2,ä,犬\n2,b,犬\n"
     (tmp_path / "a.csv").write_text(rows, encoding="utf-8")
     ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}
     result = finished("aggregate", tmp_path / "a.csv", env=ascii_only)
@@ -186,7 +205,7 @@ def test_names_outside_the_terminals_charset_do_not_stop_the_output(tmp_path):
 
 
 def test_a_closed_pipe_ends_quietly(answers):
-    command = f"{WISECROWD} aggregate {answers} -q --json | head -c 1"
+    command = f"{WISECROWD} aggregate {answers} -m glad -q --json | head -c 1"
     result = subprocess.run(
         command, shell=True, capture_output=True, text=True, check=False
     )
@@ -196,9 +215,9 @@ def test_a_closed_pipe_ends_quietly(answers):
 def test_interrupting_exits_130_without_a_traceback():
     code = (
         "import signal, time, wisecrowd.cli.options as o; "
-        # A job in the background of a script is born with its ears shut.
+        # A background job of a script ignores interruptions unless it is told to.
         "signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "o.labels_from = lambda *_, **__: print('in', flush=True) or time.sleep(60); "
+        "o.answers_from = lambda *_, **__: print('in', flush=True) or time.sleep(60); "
         "from wisecrowd.cli import main; main()"
     )
     process = subprocess.Popen(

@@ -275,7 +275,10 @@ def test_another_file_is_refused_and_left_alone(data, path):
 
 @pytest.mark.parametrize(
     ("where", "why"),
-    [("nowhere/run", r"there is no folder .*\. Make it first\.$"), (".", "is a folder")],
+    [
+        ("nowhere/run", r"there is no folder .*\. Make it first\.$"),
+        (".", "is a folder"),
+    ],
 )
 def test_a_place_where_no_file_can_be_is_refused_before_the_fit(
     where, why, data, tmp_path

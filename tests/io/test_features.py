@@ -104,6 +104,15 @@ def test_the_index_of_a_data_frame_is_the_ids(tmp_path):
         assert read_features(tmp_path / name)[1].tolist() == IDS
 
 
+@pytest.mark.parametrize("name", [None, "item"])
+def test_an_index_that_parquet_keeps_as_a_range_is_the_ids(tmp_path, name):
+    table = frame().set_index(pd.RangeIndex(1, N + 1, name=name))
+    table.to_parquet(tmp_path / "features.parquet")
+    found, items = read_features(tmp_path / "features.parquet")
+    assert items.tolist() == [1, 2, 3, 4]
+    np.testing.assert_array_equal(found, X)
+
+
 def test_the_only_column_of_text_is_the_ids(written):
     found, items = read_features(written("picture;f0;f1\na.png;1;2\nb.png;3;4\n"))
     assert found.tolist() == [[1, 2], [3, 4]]

@@ -9,7 +9,7 @@ from wisecrowd._checks import InputError
 from wisecrowd.io.platforms import zooniverse
 from wisecrowd.io.read import read_annotations
 
-NO_LABEL = "a drawing, a text or another form, not a label"
+NO_ANSWER = "a drawing, a text or another form, not a class"
 
 
 @pytest.fixture(scope="session")
@@ -18,8 +18,8 @@ def exports(data_folder):
     return data_folder / "zooniverse"
 
 
-def rows_of(labels):
-    return list(labels.to_frame().itertuples(index=False, name=None))
+def rows_of(annotations):
+    return list(annotations.to_frame().itertuples(index=False, name=None))
 
 
 def write_table(path, rows, delimiter=","):
@@ -69,17 +69,17 @@ def export(tmp_path):
 
 def test_a_question_task_is_read_with_subject_user_and_answer(export):
     path = export(classification(5, "ann", "Yes"), classification(6, "bob", "No"))
-    labels = read_annotations(path)
-    assert rows_of(labels) == [(5, "ann", "Yes"), (6, "bob", "No")]
-    assert labels.report.format == "Zooniverse classification export"
-    assert labels.report.left_out == {}
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [(5, "ann", "Yes"), (6, "bob", "No")]
+    assert annotations.report.format == "Zooniverse classification export"
+    assert annotations.report.left_out == {}
 
 
 def test_a_survey_with_several_choices_gives_several_annotations(export):
     path = export(classification(5, "ann", survey("DEER", "ELK", "DEER")))
-    labels = read_annotations(path)
-    assert [label for *_, label in rows_of(labels)] == ["DEER", "ELK", "DEER"]
-    assert (labels.report.n_rows, labels.report.n_kept) == (1, 3)
+    annotations = read_annotations(path)
+    assert [answer for *_, answer in rows_of(annotations)] == ["DEER", "ELK", "DEER"]
+    assert (annotations.report.n_rows, annotations.report.n_kept) == (1, 3)
 
 
 def test_people_not_logged_in_are_kept_apart_and_each_is_one(export):
@@ -92,10 +92,10 @@ def test_people_not_logged_in_are_kept_apart_and_each_is_one(export):
         classification(5, "not-logged-in", "No", user_ip="ee"),
         classification(5, "", "No", user_ip="", classification_id="901"),
     )
-    labels = read_annotations(path)
+    annotations = read_annotations(path)
     ends = ["901", "aa", "bb", "cc", "dd", "ee"]
-    assert labels.annotators.tolist() == [f"not-logged-in-{end}" for end in ends]
-    assert labels.counts("annotator").sum(1).tolist() == [1, 2, 1, 1, 1, 1]
+    assert annotations.annotators.tolist() == [f"not-logged-in-{end}" for end in ends]
+    assert annotations.counts("annotator").sum(1).tolist() == [1, 2, 1, 1, 1, 1]
 
 
 def test_an_address_that_is_not_hashed_does_not_become_a_name(export):
@@ -110,9 +110,9 @@ def test_the_most_answered_task_is_chosen_and_the_others_are_named(export):
     path = export(
         classification(5, "ann", "Yes", "black"), classification(6, "ann", "No")
     )
-    labels = read_annotations(path)
-    assert labels.classes.tolist() == ["No", "Yes"]
-    assert "'T1' (Question 1?), 1 answer." in str(labels.report)
+    annotations = read_annotations(path)
+    assert annotations.classes.tolist() == ["No", "Yes"]
+    assert "'T1' (Question 1?), 1 answer." in str(annotations.report)
 
 
 @pytest.mark.parametrize("task", ["T1", "Question 1?"])
@@ -120,9 +120,9 @@ def test_a_task_is_named_by_its_key_or_its_question(export, task):
     path = export(
         classification(5, "ann", "Yes", "black"), classification(6, "ann", "No")
     )
-    labels = read_annotations(path, task=task)
-    assert rows_of(labels) == [(5, "ann", "black")]
-    assert labels.report.left_out == {"task T1 was not asked": 1}
+    annotations = read_annotations(path, task=task)
+    assert rows_of(annotations) == [(5, "ann", "black")]
+    assert annotations.report.left_out == {"task T1 was not asked": 1}
 
 
 def test_an_unknown_task_workflow_or_version_is_refused_with_those_known(export):
@@ -145,9 +145,9 @@ def test_a_workflow_is_named_by_its_number_or_its_name(export, workflow):
         classification(6, "ann", "No"),
         classification(7, "ann", "Bark", workflow_id="11", workflow_name="Dogs"),
     )
-    labels = read_annotations(path, workflow=workflow)
-    assert rows_of(labels) == [(7, "ann", "Bark")]
-    assert labels.report.left_out == {"other workflow": 2}
+    annotations = read_annotations(path, workflow=workflow)
+    assert rows_of(annotations) == [(7, "ann", "Bark")]
+    assert annotations.report.left_out == {"other workflow": 2}
     chosen = read_annotations(path).report
     assert "'11' (Dogs), 1 rows" in str(chosen)
     assert chosen.left_out == {"other workflow": 1}
@@ -162,10 +162,10 @@ def test_a_version_is_chosen_whole_or_by_its_first_number(export, version, subje
         classification(6, "ann", "Yes", workflow_version="3.1"),
         classification(7, "ann", "No", workflow_version="4.1"),
     )
-    labels = read_annotations(path, version=version)
-    assert labels.items.tolist() == subjects
+    annotations = read_annotations(path, version=version)
+    assert annotations.items.tolist() == subjects
     lost = {"other version of the workflow": 3 - len(subjects)}
-    assert labels.report.left_out == lost
+    assert annotations.report.left_out == lost
     assert "3 versions" in str(read_annotations(path).report)
 
 
@@ -178,16 +178,18 @@ def test_gold_answers_by_experts_are_gold_and_not_the_crowds(export):
         classification(7, "pro", "Yes", **gold),
         classification(7, "pro", "No", **gold),
     )
-    labels = read_annotations(path)
-    assert rows_of(labels) == [(5, "ann", "Yes")]
-    assert labels.gold.to_dict() == {5: "No", 6: "Yes"}
-    assert labels.report.left_out == {"gold answer of an expert": 4}
-    assert "more than one gold answer" in str(labels.report)
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [(5, "ann", "Yes")]
+    assert annotations.gold.to_dict() == {5: "No", 6: "Yes"}
+    assert annotations.report.left_out == {"gold answer of an expert": 4}
+    assert "more than one gold answer" in str(annotations.report)
 
 
 def test_an_expert_who_did_not_mark_gold_is_one_of_the_crowd(export):
-    labels = read_annotations(export(classification(5, "pro", "No", expert="owner")))
-    assert rows_of(labels) == [(5, "pro", "No")]
+    annotations = read_annotations(
+        export(classification(5, "pro", "No", expert="owner"))
+    )
+    assert rows_of(annotations) == [(5, "pro", "No")]
 
 
 def test_gold_in_the_metadata_of_a_subject_is_gold(export):
@@ -196,9 +198,9 @@ def test_gold_in_the_metadata_of_a_subject_is_gold(export):
         classification(5, "ann", "Yes", subject_data=data),
         classification(6, "ann", "No"),
     )
-    labels = read_annotations(path)
-    assert labels.gold.to_dict() == {5: "No"}
-    assert len(labels) == 2
+    annotations = read_annotations(path)
+    assert annotations.gold.to_dict() == {5: "No"}
+    assert len(annotations) == 2
 
 
 def test_a_field_of_the_metadata_can_name_the_item(export):
@@ -207,9 +209,9 @@ def test_a_field_of_the_metadata_can_name_the_item(export):
         classification(5, "ann", "Yes", subject_data=data),
         classification(6, "ann", "No"),
     )
-    labels = read_annotations(path, item="Filename")
-    assert rows_of(labels) == [("cat.jpg", "ann", "Yes")]
-    assert labels.report.left_out == {"no id for the subject": 1}
+    annotations = read_annotations(path, item="Filename")
+    assert rows_of(annotations) == [("cat.jpg", "ann", "Yes")]
+    assert annotations.report.left_out == {"no id for the subject": 1}
 
 
 def test_gravity_spys_codes_become_class_names(export):
@@ -219,10 +221,10 @@ def test_gravity_spys_codes_become_class_names(export):
         classification(6, "bob", survey("NEWONE")),
         classification(5, "pro", survey("WHSTL"), gold_standard="true"),
     )
-    labels = read_annotations(path)
-    assert labels.classes.tolist() == ["Blip", "Koi_Fish", "NEWONE", "Whistle"]
-    assert labels.gold.to_dict() == {5: "Whistle"}
-    assert "'NEWONE' stay as they are" in str(labels.report)
+    annotations = read_annotations(path)
+    assert annotations.classes.tolist() == ["Blip", "Koi_Fish", "NEWONE", "Whistle"]
+    assert annotations.gold.to_dict() == {5: "Whistle"}
+    assert "'NEWONE' stay as they are" in str(annotations.report)
 
 
 def test_codes_of_another_survey_stay_as_they_are(export):
@@ -239,7 +241,7 @@ def test_the_table_of_codes_is_the_published_one(exports):
 
 
 @pytest.mark.parametrize(
-    ("value", "labels", "problem"),
+    ("value", "answers", "problem"),
     [
         ("Yes", ["Yes"], ""),
         (3, ["3"], ""),
@@ -249,15 +251,15 @@ def test_the_table_of_codes_is_the_published_one(exports):
         (None, [], "no answer"),
         ([], [], "no answer"),
         ("", [], "no answer"),
-        ([{"x": 1.5, "y": 2, "tool": 0}], [], NO_LABEL),
-        ([{"start": 1, "end": 2, "text": "a"}] * 2, [], NO_LABEL),
+        ([{"x": 1.5, "y": 2, "tool": 0}], [], NO_ANSWER),
+        ([{"start": 1, "end": 2, "text": "a"}] * 2, [], NO_ANSWER),
     ],
 )  # fmt: skip
-def test_a_value_is_a_label_or_has_a_reason(value, labels, problem):
-    assert zooniverse.labels_of(value) == (labels, problem)
+def test_a_value_is_an_answer_or_has_a_reason(value, answers, problem):
+    assert zooniverse.answers_in(value) == (answers, problem)
 
 
-def test_what_is_no_label_is_counted_by_reason(export):
+def test_what_is_no_answer_is_counted_by_reason(export):
     path = export(
         classification(5, "ann", ["red"]),
         classification(6, "ann", ["red", "blue"]),
@@ -281,8 +283,8 @@ def test_a_combo_task_is_unpacked(export):
 def test_a_choice_is_preferred_to_free_text(export):
     rows = [classification(i, "ann", f"words {i}", "Yes") for i in range(30)]
     rows.append(classification(30, "ann", "words again"))
-    labels = read_annotations(export(*rows))
-    assert labels.classes.tolist() == ["Yes"]
+    annotations = read_annotations(export(*rows))
+    assert annotations.classes.tolist() == ["Yes"]
 
 
 def test_a_broken_json_row_is_named(export):
@@ -311,8 +313,13 @@ def test_a_subject_export_is_told_from_a_classification_export(exports):
     ],
 )  # fmt: skip
 def test_a_real_export_is_read_whole(exports, name, options, sizes):
-    labels = read_annotations(exports / f"{name}.csv", **options)
-    found = (len(labels.items), len(labels.annotators), len(labels), len(labels.gold))
+    annotations = read_annotations(exports / f"{name}.csv", **options)
+    found = (
+        len(annotations.items),
+        len(annotations.annotators),
+        len(annotations),
+        len(annotations.gold),
+    )
     assert found == sizes
 
 
@@ -334,7 +341,7 @@ def test_a_real_export_agrees_with_a_plain_loop(exports, name):
     assert found == expected
 
 
-def test_an_export_of_drawings_says_that_nothing_is_a_label(exports):
+def test_an_export_of_drawings_says_that_nothing_is_an_answer(exports):
     with pytest.raises(InputError, match=r"153 rows \(a drawing.*: 143; no answer: 10"):
         read_annotations(exports / "cat-project-classifications.csv")
 
@@ -369,17 +376,17 @@ def test_label_studio_choices_are_read(studio):
         task(3, choice(7, "cat", "dog"), choice(8, "dog", ground_truth=True)),
         task(4),
     )
-    labels = read_annotations(path)
-    assert rows_of(labels) == [(1, 7, "cat"), (1, 8, "dog"), (2, 7, "cat")]
-    assert labels.gold.to_dict() == {3: "dog"}
-    assert labels.items.tolist() == [1, 2, 3, 4]
-    assert labels.report.left_out == {
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [(1, 7, "cat"), (1, 8, "dog"), (2, 7, "cat")]
+    assert annotations.gold.to_dict() == {3: "dog"}
+    assert annotations.items.tolist() == [1, 2, 3, 4]
+    assert annotations.report.left_out == {
         "several choices": 1,
         "ground truth": 1,
         "skipped by the annotator": 1,
-        "no label": 1,
+        "no answer": 1,
     }
-    assert labels.report.n_rows == 7
+    assert annotations.report.n_rows == 7
 
 
 def test_a_label_studio_annotator_may_be_a_record(studio):
@@ -393,12 +400,12 @@ def test_a_label_studio_tag_and_field_are_chosen_by_name(studio):
     path = studio(
         task(1, both, image="a.jpg"), task(2, choice(8, "dog"), image="b.jpg")
     )
-    labels = read_annotations(path, task="colour", item="image")
-    assert rows_of(labels) == [("a.jpg", 7, "red")]
+    annotations = read_annotations(path, task="colour", item="image")
+    assert rows_of(annotations) == [("a.jpg", 7, "red")]
     assert "'colour', 1 answer" in str(read_annotations(path).report)
 
 
-def test_ratings_and_taxonomies_are_labels_and_boxes_are_not(studio):
+def test_ratings_and_taxonomies_are_answers_and_boxes_are_not(studio):
     def result(**value):
         return choice(7, result=[{"from_name": "r", "value": value}])
 
@@ -407,9 +414,9 @@ def test_ratings_and_taxonomies_are_labels_and_boxes_are_not(studio):
         task(2, result(taxonomy=[["animal", "cat"]])),
         task(3, result(x=1, y=2, rectanglelabels=["cat"])),
     )
-    labels = read_annotations(path)
-    assert rows_of(labels) == [(1, 7, "4"), (2, 7, "animal > cat")]
-    assert labels.report.left_out == {"a region or a text, not a choice": 1}
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [(1, 7, "4"), (2, 7, "animal > cat")]
+    assert annotations.report.left_out == {"a region or a text, not a choice": 1}
 
 
 # -- MTurk ----------------------------------------------------------------------
@@ -434,14 +441,14 @@ def test_mturk_answers_are_read_without_rejected_assignments(tmp_path):
             assignment("H2", "W2", **{"category.label": ""}),
         ],
     )
-    labels = read_annotations(path)
-    assert rows_of(labels) == [("H1", "W1", "cat"), ("H1", "W2", "dog")]
-    assert labels.report.left_out == {"assignment was rejected": 1, "no answer": 1}
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [("H1", "W1", "cat"), ("H1", "W2", "dog")]
+    assert annotations.report.left_out == {"assignment was rejected": 1, "no answer": 1}
     by_image = read_annotations(path, item="Input.image", task="category")
     assert by_image.items.tolist() == ["H1.jpg"]
 
 
-def test_mturk_boxes_that_are_ticked_are_labels(tmp_path):
+def test_mturk_boxes_that_are_ticked_are_answers(tmp_path):
     path = write_table(
         tmp_path / "batch.csv",
         [
@@ -449,12 +456,12 @@ def test_mturk_boxes_that_are_ticked_are_labels(tmp_path):
             assignment("H2", "W1", **{"a.cat": "true", "a.dog": "true"}),
         ],
     )
-    labels = read_annotations(path)
-    assert rows_of(labels) == [("H1", "W1", "cat")]
-    assert labels.report.left_out == {"several answers to one question": 1}
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [("H1", "W1", "cat")]
+    assert annotations.report.left_out == {"several answers to one question": 1}
 
 
-def test_mturk_answers_in_json_are_labels(tmp_path):
+def test_mturk_answers_in_json_are_answers(tmp_path):
     forms = (
         '[{"a": {"label": "cat"}}]',
         '[{"a": {"cat": false, "dog": true}}]',
@@ -464,23 +471,23 @@ def test_mturk_answers_in_json_are_labels(tmp_path):
         tmp_path / "batch.csv",
         [assignment(f"H{i}", "W1", taskAnswers=f) for i, f in enumerate(forms)],
     )
-    labels = read_annotations(path)
-    assert [label for *_, label in rows_of(labels)] == ["cat", "dog", "elk"]
+    annotations = read_annotations(path)
+    assert [answer for *_, answer in rows_of(annotations)] == ["cat", "dog", "elk"]
 
 
 def test_mturk_gold_in_the_input_is_gold(tmp_path):
     rows = [assignment("H1", "W1", a="cat") | {"Input.gold": "dog"}]
-    labels = read_annotations(write_table(tmp_path / "batch.csv", rows))
-    assert labels.gold.to_dict() == {"H1": "dog"}
+    annotations = read_annotations(write_table(tmp_path / "batch.csv", rows))
+    assert annotations.gold.to_dict() == {"H1": "dog"}
 
 
 # -- Toloka and peerannot -------------------------------------------------------
 
 
-def toloka_row(image, worker, label, status="APPROVED", golden=""):
+def toloka_row(image, worker, answer, status="APPROVED", golden=""):
     return {
         "INPUT:image": image,
-        "OUTPUT:result": label,
+        "OUTPUT:result": answer,
         "GOLDEN:result": golden,
         "ASSIGNMENT:task_id": f"t-{image}",
         "ASSIGNMENT:worker_id": worker,
@@ -496,10 +503,10 @@ def test_toloka_assignments_are_read_with_their_gold(tmp_path):
         toloka_row("c", "w1", ""),
     ]
     path = write_table(tmp_path / "assignments.tsv", rows, "\t")
-    labels = read_annotations(path)
-    assert rows_of(labels) == [("a", "w1", "cat"), ("a", "w2", "dog")]
-    assert labels.gold.to_dict() == {"a": "dog"}
-    assert labels.report.left_out == {"assignment was rejected": 1, "no label": 1}
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [("a", "w1", "cat"), ("a", "w2", "dog")]
+    assert annotations.gold.to_dict() == {"a": "dog"}
+    assert annotations.report.left_out == {"assignment was rejected": 1, "no answer": 1}
     by_task = read_annotations(path, item="ASSIGNMENT:task_id")
     assert by_task.items.tolist() == ["t-a", "t-c"]
 
@@ -507,9 +514,9 @@ def test_toloka_assignments_are_read_with_their_gold(tmp_path):
 def test_peerannot_answers_are_read_with_repeats_and_bare_items(tmp_path):
     path = tmp_path / "answers.json"
     path.write_text(json.dumps({"0": {"5": 1, "6": [0, 1]}, "1": {}, "2": {"5": None}}))
-    labels = read_annotations(path)
-    assert rows_of(labels) == [(0, 5, 1), (0, 6, 0), (0, 6, 1)]
-    assert labels.items.tolist() == [0, 1, 2]
-    assert labels.report.format == "peerannot JSON"
-    assert labels.report.left_out == {"no label": 2}
-    assert labels.report.n_rows == 5
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [(0, 5, 1), (0, 6, 0), (0, 6, 1)]
+    assert annotations.items.tolist() == [0, 1, 2]
+    assert annotations.report.format == "peerannot JSON"
+    assert annotations.report.left_out == {"no answer": 2}
+    assert annotations.report.n_rows == 5

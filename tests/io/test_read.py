@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from wisecrowd._checks import InputError
-from wisecrowd.io import long_tables
 from wisecrowd.annotations import Annotations
+from wisecrowd.io import long_tables
 from wisecrowd.io.read import read_annotations
 from wisecrowd.io.write import write_annotations
 
@@ -35,8 +35,8 @@ def written(tmp_path):
     return write
 
 
-def rows_of(labels):
-    return list(labels.to_frame().itertuples(index=False, name=None))
+def rows_of(annotations):
+    return list(annotations.to_frame().itertuples(index=False, name=None))
 
 
 def message_of(call, *args, **options):
@@ -50,10 +50,10 @@ def message_of(call, *args, **options):
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", " "])
 def test_a_long_table_is_read_whatever_separates_its_values(written, separator):
-    labels = read_annotations(written(LONG.replace(",", separator)))
-    assert rows_of(labels) == ROWS
-    assert (labels.report.n_rows, labels.report.n_kept) == (3, 3)
-    assert labels.report.format.startswith("long")
+    annotations = read_annotations(written(LONG.replace(",", separator)))
+    assert rows_of(annotations) == ROWS
+    assert (annotations.report.n_rows, annotations.report.n_kept) == (3, 3)
+    assert annotations.report.format.startswith("long")
 
 
 def test_the_content_decides_and_not_the_ending(written, tmp_path):
@@ -81,8 +81,8 @@ def test_json_written_by_pandas_is_a_long_table(written, orient):
 def test_json_lines_keep_the_types_of_their_values(written):
     lines = [{"item": str(i), "user": i, "answer": i > 0} for i in range(3)]
     text = "\n".join(map(json.dumps, lines))
-    labels = read_annotations(written(text, "file.jsonl"))
-    assert rows_of(labels) == [(str(i), i, i > 0) for i in range(3)]
+    annotations = read_annotations(written(text, "file.jsonl"))
+    assert rows_of(annotations) == [(str(i), i, i > 0) for i in range(3)]
 
 
 def test_one_record_is_json_lines_too(written):
@@ -92,37 +92,39 @@ def test_one_record_is_json_lines_too(written):
 
 def test_columns_are_named_where_their_names_say_nothing(written):
     path = written(LONG.replace("task,worker,label", "a,b,c"))
-    labels = read_annotations(path, item="a", annotator="b", label="c")
-    assert rows_of(labels) == ROWS
+    annotations = read_annotations(path, item="a", annotator="b", answer="c")
+    assert rows_of(annotations) == ROWS
 
 
 def test_whole_numbers_become_numbers_unless_one_has_a_leading_zero(written):
-    labels = read_annotations(written("item,user,label\n1,007,1.0\n10,8,2\n2,9,\n"))
-    assert labels.items.tolist() == [1, 2, 10]
-    assert labels.annotators.tolist() == ["007", "8"]
-    assert labels.classes.tolist() == [1, 2]
-    assert labels.classes.dtype == labels.items.dtype == np.int64
+    annotations = read_annotations(
+        written("item,user,label\n1,007,1.0\n10,8,2\n2,9,\n")
+    )
+    assert annotations.items.tolist() == [1, 2, 10]
+    assert annotations.annotators.tolist() == ["007", "8"]
+    assert annotations.classes.tolist() == [1, 2]
+    assert annotations.classes.dtype == annotations.items.dtype == np.int64
 
 
 def test_text_that_begins_with_numbers_for_megabytes_is_still_text(written):
     lines = [f"{i},{i % 7},1" for i in range(300_000)] + ["x,y,z"]
-    labels = read_annotations(written("item,user,label\n" + "\n".join(lines)))
-    assert len(labels) == 300_001
-    assert {"x", "12"} <= set(labels.items)
-    assert labels.classes.tolist() == ["1", "z"]
+    annotations = read_annotations(written("item,user,label\n" + "\n".join(lines)))
+    assert len(annotations) == 300_001
+    assert {"x", "12"} <= set(annotations.items)
+    assert annotations.classes.tolist() == ["1", "z"]
 
 
-def test_labels_stay_text_where_the_classes_are_given_as_text(written):
+def test_answers_stay_text_where_the_classes_are_given_as_text(written):
     path = written("item,user,label\n1,1,0.5\n1,2,1\n")
-    labels = read_annotations(path, classes=["0.5", "1"])
-    assert labels.classes.tolist() == ["0.5", "1"]
+    annotations = read_annotations(path, classes=["0.5", "1"])
+    assert annotations.classes.tolist() == ["0.5", "1"]
 
 
 def test_quoted_values_hold_separators_newlines_and_words_for_missing(written):
     path = written('item,user,label\n"a,b","c\nd","NA"\nx,y,NA\n')
-    labels = read_annotations(path)
-    assert rows_of(labels) == [("a,b", "c\nd", "NA")]
-    assert labels.report.left_out == {"no label": 1}
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [("a,b", "c\nd", "NA")]
+    assert annotations.report.left_out == {"no answer": 1}
 
 
 # -- the report -----------------------------------------------------------------
@@ -130,13 +132,13 @@ def test_quoted_values_hold_separators_newlines_and_words_for_missing(written):
 
 def test_every_row_left_out_is_counted_under_its_reason(written):
     path = written(LONG + "x,cyd,\nz,ann,NaN\n,ann,cat\ny,,dog\n")
-    labels = read_annotations(path)
-    report = labels.report
-    assert rows_of(labels) == ROWS
-    assert report.left_out == {"no label": 2, "no item": 1, "no annotator": 1}
+    annotations = read_annotations(path)
+    report = annotations.report
+    assert rows_of(annotations) == ROWS
+    assert report.left_out == {"no answer": 2, "no item": 1, "no annotator": 1}
     assert report.n_rows == report.n_kept + sum(report.left_out.values()) == 7
     assert "1 item without an answer: kept" in str(report)
-    assert labels.items.tolist() == ["x", "y", "z"]
+    assert annotations.items.tolist() == ["x", "y", "z"]
 
 
 def test_repeats_that_are_dropped_are_counted(written):
@@ -148,19 +150,19 @@ def test_repeats_that_are_dropped_are_counted(written):
     assert last.report.left_out == {"repeats an answer (drop_repeats='last')": 1}
 
 
-def test_labels_that_differ_in_capitals_are_reported(written):
+def test_answers_that_differ_in_capitals_are_reported(written):
     report = read_annotations(written(LONG + "y,bob,Cat\n")).report
     assert "'Cat', 'cat' differ only in blanks or capitals" in str(report)
 
 
 def test_a_gold_column_comes_back_as_gold(written):
     text = "task,worker,label,gold\nx,ann,cat,dog\nx,bob,dog,dog\ny,ann,cat,\nz,,,cat\n"
-    labels = read_annotations(written(text))
-    assert labels.gold.to_dict() == {"x": "dog", "z": "cat"}
-    assert len(labels) == 3
+    annotations = read_annotations(written(text))
+    assert annotations.gold.to_dict() == {"x": "dog", "z": "cat"}
+    assert len(annotations) == 3
 
 
-def test_gold_has_the_type_of_the_labels(written):
+def test_gold_has_the_type_of_the_answers(written):
     path = written("item,user,label,truth\n1,a,0,1\n1,b,1,1\n2,a,0,\n")
     assert read_annotations(path).gold.to_dict() == {1: 1}
 
@@ -177,13 +179,13 @@ def test_two_gold_classes_of_one_item_are_named(written):
 def test_a_wide_table_is_recognised_by_what_its_columns_share(written):
     lines = [f"i{i},{i % 2},{(i + 1) % 3},-1,{i % 3}" for i in range(9)]
     text = "item,ann,bob,cyd,dee\n" + "\n".join(lines) + "\ni9,,,,\n"
-    labels = read_annotations(written(text))
-    assert labels.report.format == "wide CSV"
-    assert labels.annotators.tolist() == ["ann", "bob", "cyd", "dee"]
-    assert len(labels.items) == 10
-    assert len(labels) == 27
-    assert "13 of 40 cells hold no answer" in str(labels.report)
-    assert ("i4", "bob", 2) in rows_of(labels)
+    annotations = read_annotations(written(text))
+    assert annotations.report.format == "wide CSV"
+    assert annotations.annotators.tolist() == ["ann", "bob", "cyd", "dee"]
+    assert len(annotations.items) == 10
+    assert len(annotations) == 27
+    assert "13 of 40 cells hold no answer" in str(annotations.report)
+    assert ("i4", "bob", 2) in rows_of(annotations)
 
 
 def test_wide_and_long_give_the_same_annotations(written, tmp_path):
@@ -192,7 +194,7 @@ def test_wide_and_long_give_the_same_annotations(written, tmp_path):
     )
     wide.to_csv(tmp_path / "wide.csv", index=False)
     wide.to_parquet(tmp_path / "wide.parquet")
-    long = wide.melt("item", var_name="annotator", value_name="label")
+    long = wide.melt("item", var_name="annotator", value_name="answer")
     long.dropna().to_csv(tmp_path / "long.csv", index=False)
     names = ("wide.csv", "wide.parquet", "long.csv")
     tables = [read_annotations(tmp_path / name).to_frame() for name in names]
@@ -203,14 +205,14 @@ def test_wide_and_long_give_the_same_annotations(written, tmp_path):
 def test_a_wide_table_of_numbers_with_gaps_in_parquet_has_integer_classes(tmp_path):
     wide = pd.DataFrame({"item": [5, 7], "ann": [0.0, np.nan], "bob": [1.0, 0.0]})
     wide.to_parquet(tmp_path / "wide.parquet")
-    labels = read_annotations(tmp_path / "wide.parquet", format="wide")
-    assert rows_of(labels) == [(5, "ann", 0), (5, "bob", 1), (7, "bob", 0)]
+    annotations = read_annotations(tmp_path / "wide.parquet", format="wide")
+    assert rows_of(annotations) == [(5, "ann", 0), (5, "bob", 1), (7, "bob", 0)]
 
 
 def test_a_matrix_without_a_header_has_row_and_column_numbers(written):
-    labels = read_annotations(written("0 -1 1\n-1 -1 1\n0 2 2\n", "answers.txt"))
+    annotations = read_annotations(written("0 -1 1\n-1 -1 1\n0 2 2\n", "answers.txt"))
     first, last = [(0, 0, 0), (0, 2, 1), (1, 2, 1)], [(2, 0, 0), (2, 1, 2), (2, 2, 2)]
-    assert rows_of(labels) == first + last
+    assert rows_of(annotations) == first + last
 
 
 def test_a_table_that_is_neither_long_nor_wide_is_refused_with_its_columns(written):
@@ -238,11 +240,11 @@ def test_an_item_with_two_rows_in_a_wide_table_is_named(written):
         ("", ["empty"]),
         ("  \n\n", ["empty"]),
         ("item,user,label\n", ["no rows below the header"]),
-        ("item,worker\n1,2\n", ["column for the label", "'item', 'worker'"]),
+        ("item,worker\n1,2\n", ["column for the answer", "'item', 'worker'"]),
         ("item,item,label\n1,2,3\n", ["'item'", "more than once", "Rename"]),
         ("item,user,label\n1,2,3\n1,2\n", ["row 2", "2 values", "header has 3"]),
         ("item,user,label\n1,2,3\n1,2,0.5\n", ["row 2", "0.5", "measurement"]),
-        ("item,user,label\n1,2,\n", ["no annotation", "1 rows", "no label: 1"]),
+        ("item,user,label\n1,2,\n", ["no annotation", "its 1 row (", "no answer: 1"]),
         ("just a line\n", ["column for the item"]),
         ('item,user,label\n1,"2,3\n1,2,3\n', ["row 1", "quotation mark opened"]),
         ("1,ann,cat\n1,bob,dog\n", ["'1', 'ann', 'cat'", "no header"]),
@@ -252,8 +254,8 @@ def test_an_item_with_two_rows_in_a_wide_table_is_named(written):
         (b"PK\x03\x04rest", ["zip", "save it as CSV"]),
         (b"PAR1rest", ["Parquet file is broken"]),
         (b"\x1f\x8brest", ["compressed file is broken"]),
-        ('[{"item": 1, "user": 2, "label": [3]}]', ["label in record 1", "list"]),
-        ('[{"item": 1, "user": 2}]', ["column for the label", "'item', 'user'"]),
+        ('[{"item": 1, "user": 2, "label": [3]}]', ["answer in record 1", "list"]),
+        ('[{"item": 1, "user": 2}]', ["column for the answer", "'item', 'user'"]),
         ('{"x": {"ann": {"a": 1}}}', ["'ann'", "'x'", "dict"]),
         ('{"a": 1, "b": [2]}\n', ["column for the item"]),
         ("[1, 2]", ["no known form", "list"]),
@@ -293,15 +295,17 @@ def test_mixed_types_are_shown_with_their_rows(written):
     assert "a number in row 1 (1) and text in row 3 ('1')" in message
 
 
-def test_a_label_outside_the_classes_is_named_with_its_item(written):
+def test_an_answer_outside_the_classes_is_named_with_its_item(written):
     message = message_of(read_annotations, written(LONG), classes=["cat", "cow"])
     assert "'dog' of annotator 'bob' on item 'x'" in message
 
 
 def test_an_answer_that_is_no_class_can_be_allowed(written):
-    labels = read_annotations(written(LONG), classes=["cat", "cow"], answers=["dog"])
-    assert labels.classes.tolist() == ["cat", "cow"]
-    assert labels.answers.tolist() == ["cat", "cow", "dog"]
+    annotations = read_annotations(
+        written(LONG), classes=["cat", "cow"], answers=["dog"]
+    )
+    assert annotations.classes.tolist() == ["cat", "cow"]
+    assert annotations.answers.tolist() == ["cat", "cow", "dog"]
 
 
 def test_a_directory_is_refused_with_what_is_in_it(written):
@@ -310,10 +314,10 @@ def test_a_directory_is_refused_with_what_is_in_it(written):
 
 
 def test_a_missing_file_is_refused_with_names_like_it(written):
-    path = written(LONG, "labels.csv")
-    message = message_of(read_annotations, path.with_name("lables.csv"))
+    path = written(LONG, "answers.csv")
+    message = message_of(read_annotations, path.with_name("anwsers.csv"))
     assert "no such file" in message
-    assert "'labels.csv'" in message
+    assert "'answers.csv'" in message
 
 
 def test_a_file_that_may_not_be_opened_is_refused(written, monkeypatch):
@@ -323,8 +327,8 @@ def test_a_file_that_may_not_be_opened_is_refused(written, monkeypatch):
     path = written(LONG)
     monkeypatch.setattr(Path, "open", refuse)
     assert "no permission" in message_of(read_annotations, path)
-    labels = Annotations.from_triples(["x"], ["a"], [1])
-    assert "no permission" in message_of(write_annotations, labels, path)
+    annotations = Annotations.from_triples(["x"], ["a"], [1])
+    assert "no permission" in message_of(write_annotations, annotations, path)
 
 
 def test_an_unknown_format_is_refused_with_those_known(written):
@@ -362,14 +366,14 @@ def crowds(draw):
     """Draw annotations with repeats, bare items, and gold for some."""
     items, annotators, classes = draw(IDS), draw(IDS), draw(IDS)
     rows = st.tuples(*map(st.sampled_from, (items, annotators, classes)))
-    item, annotator, label = zip(
+    item, annotator, answer = zip(
         *draw(st.lists(rows, min_size=1, max_size=12)), strict=True
     )
     gold = draw(
-        st.dictionaries(st.sampled_from(items), st.sampled_from(sorted(set(label))))
+        st.dictionaries(st.sampled_from(items), st.sampled_from(sorted(set(answer))))
     )
     return Annotations.from_triples(
-        list(item), list(annotator), list(label), items=sorted(items), gold=gold
+        list(item), list(annotator), list(answer), items=sorted(items), gold=gold
     )
 
 
@@ -395,65 +399,72 @@ def assert_same(left, right, *, ordered=True):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @settings(max_examples=60, deadline=None)
-@given(labels=crowds())
-def test_what_is_written_is_read_back(tmp_path_factory, ending, labels):
+@given(annotations=crowds())
+def test_what_is_written_is_read_back(tmp_path_factory, ending, annotations):
     if ending in ("csv", "tsv"):
-        names = (labels.items, labels.annotators, labels.answers)
+        names = (annotations.items, annotations.annotators, annotations.answers)
         assume(not any(map(looks_typed, names)))
-    path = tmp_path_factory.mktemp("round") / f"labels.{ending}"
-    assert write_annotations(labels, path) == path
-    assert_same(labels, read_annotations(path), ordered=ending != "json")
+    path = tmp_path_factory.mktemp("round") / f"answers.{ending}"
+    assert write_annotations(annotations, path) == path
+    assert_same(annotations, read_annotations(path), ordered=ending != "json")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_leading_zeros_and_repeats_survive(tmp_path, ending):
-    labels = Annotations.from_triples(
+    annotations = Annotations.from_triples(
         ["007", "007", "007", "8"], ["01", "01", "1", "1"], [1, 0, 1, 1]
     )
-    path = write_annotations(labels, tmp_path / f"labels.{ending}")
-    assert_same(labels, read_annotations(path))
+    path = write_annotations(annotations, tmp_path / f"answers.{ending}")
+    assert_same(annotations, read_annotations(path))
 
 
 @pytest.mark.parametrize("ending", ["parquet", "json", "jsonl"])
 def test_text_that_looks_like_numbers_survives_where_there_are_types(tmp_path, ending):
-    labels = Annotations.from_triples(["7", "8"], ["1", "2"], ["0", "1"])
-    path = write_annotations(labels, tmp_path / f"labels.{ending}")
-    assert_same(labels, read_annotations(path))
+    annotations = Annotations.from_triples(["7", "8"], ["1", "2"], ["0", "1"])
+    path = write_annotations(annotations, tmp_path / f"answers.{ending}")
+    assert_same(annotations, read_annotations(path))
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_booleans_survive(tmp_path, ending):
-    labels = Annotations.from_triples([1, 2], ["a", "b"], [True, False])
+    annotations = Annotations.from_triples([1, 2], ["a", "b"], [True, False])
     assert_same(
-        labels, read_annotations(write_annotations(labels, tmp_path / f"l.{ending}"))
+        annotations,
+        read_annotations(write_annotations(annotations, tmp_path / f"l.{ending}")),
     )
 
 
 def test_parquet_keeps_unused_classes_and_answers_that_are_none(tmp_path):
-    labels = Annotations.from_triples(
+    annotations = Annotations.from_triples(
         ["x", "y"], ["a", "b"], ["no", "?"], classes=["yes", "no"], answers=["?"]
     )
-    back = read_annotations(write_annotations(labels, tmp_path / "labels.parquet"))
+    back = read_annotations(
+        write_annotations(annotations, tmp_path / "answers.parquet")
+    )
     assert back.classes.tolist() == ["yes", "no"]
-    assert_same(labels, back)
+    assert_same(annotations, back)
 
 
 def test_json_has_the_form_of_peerannot(tmp_path):
-    labels = Annotations.from_triples(["x", "x", "y"], [3, 3, 4], [0, 1, 1])
-    path = write_annotations(labels, tmp_path / "answers.json")
+    annotations = Annotations.from_triples(["x", "x", "y"], [3, 3, 4], [0, 1, 1])
+    path = write_annotations(annotations, tmp_path / "answers.json")
     assert json.loads(path.read_text()) == {"x": {"3": [0, 1]}, "y": {"4": 1}}
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):
-    labels = Annotations.from_triples(["x"], [""], [1])
-    assert "'.xlsx'" in message_of(write_annotations, labels, tmp_path / "labels.xlsx")
+    annotations = Annotations.from_triples(["x"], [""], [1])
+    assert "'.xlsx'" in message_of(
+        write_annotations, annotations, tmp_path / "answers.xlsx"
+    )
     assert "no directory" in message_of(
-        write_annotations, labels, tmp_path / "no" / "l.csv"
+        write_annotations, annotations, tmp_path / "no" / "l.csv"
     )
     (tmp_path / "folder.csv").mkdir()
-    assert "directory" in message_of(write_annotations, labels, tmp_path / "folder.csv")
+    assert "directory" in message_of(
+        write_annotations, annotations, tmp_path / "folder.csv"
+    )
     assert "annotators" in message_of(
-        write_annotations, labels, tmp_path / "labels.csv"
+        write_annotations, annotations, tmp_path / "answers.csv"
     )
 
 
@@ -465,16 +476,25 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     [("bluebird", (108, 39, 2, 4212)), ("dog", (807, 109, 4, 8070))],
 )
 def test_a_real_long_table_has_the_published_sizes(data_folder, name, sizes):
-    labels = read_annotations(data_folder / "label-only" / name / "labels.csv")
-    found = (len(labels.items), len(labels.annotators), labels.n_classes, len(labels))
+    annotations = read_annotations(data_folder / "label-only" / name / "labels.csv")
+    found = (
+        len(annotations.items),
+        len(annotations.annotators),
+        annotations.n_classes,
+        len(annotations),
+    )
     assert found == sizes
-    assert labels.report.left_out == {}
+    assert annotations.report.left_out == {}
 
 
 def test_labelme_is_read_as_a_matrix(data_folder):
-    labels = read_annotations(data_folder / "labelme" / "answers.txt")
-    assert (len(labels.items), len(labels.annotators), len(labels)) == (1000, 59, 2547)
-    assert labels.classes.tolist() == list(range(8))
+    annotations = read_annotations(data_folder / "labelme" / "answers.txt")
+    assert (len(annotations.items), len(annotations.annotators), len(annotations)) == (
+        1000,
+        59,
+        2547,
+    )
+    assert annotations.classes.tolist() == list(range(8))
 
 
 @pytest.mark.parametrize(
@@ -495,7 +515,7 @@ def test_labelme_is_read_as_a_matrix(data_folder):
 )
 def test_json_lines_by_arrow_are_those_read_line_by_line(rows, tmp_path, monkeypatch):
     path = tmp_path / "rows.jsonl"
-    names = ("item", "annotator", "label")
+    names = ("item", "annotator", "answer")
     lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
     path.write_text("\n".join(lines), encoding="utf-8")
 

@@ -3,9 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 import oracles
 from wisecrowd._checks import InputError
+from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet
 
 seeds = st.integers(0, 10**6)
@@ -21,64 +23,70 @@ no_gold = np.full(7, -1, dtype=np.int32)
 
 
 def made(seed, size):
-    """Codes, (N, A, K), a confusion array and probabilities of one crowd."""
+    """The answers, their codes, a confusion array and probabilities of one crowd."""
     n_answers = size["n_classes"] + 1
     drawn = oracles.drawn_crowd(seed, n_answers=n_answers, **size)
     codes = [drawn[name] for name in ("item", "annotator", "label")]
     rng = np.random.default_rng(seed)
     proba = rng.dirichlet(np.ones(size["n_classes"]), size["n_items"])
-    shape = (size["n_items"], size["n_annotators"], n_answers)
-    return codes, shape, drawn["confusion"], proba
+    shape = (size["n_items"], *drawn["confusion"].shape)
+    return Answers.from_codes(*codes, shape), codes, drawn["confusion"], proba
 
 
 @given(seeds, sizes)
-def test_answer_matrix_counts_every_answer_where_it_belongs(seed, size):
-    codes, shape, _, _ = made(seed, size)
-    dense = crowd.answer_matrix(*codes, shape).toarray().reshape(shape)
-    want = np.zeros(shape)
+def test_the_matrix_counts_every_answer_of_every_annotator_on_every_item(seed, size):
+    answers, codes, _, _ = made(seed, size)
+    want = np.zeros((answers.n_items, answers.n_annotators, answers.n_answers))
     for n, a, y in zip(*codes, strict=True):
         want[n, a, y] += 1
-    assert_array_equal(dense, want)
+    assert_array_equal(answers.matrix.toarray(), want.reshape(len(want), -1))
+    assert_array_equal(answers.transposed.toarray(), want.reshape(len(want), -1).T)
 
 
 @given(seeds, sizes)
 def test_evidence_and_soft_counts_agree_with_loops(seed, size):
-    codes, shape, confusion, proba = made(seed, size)
-    answers = crowd.answer_matrix(*codes, shape)
+    answers, codes, confusion, proba = made(seed, size)
     got = crowd.evidence_per_item(answers, np.log(confusion))
-    want = oracles.evidence_per_item(np.log(confusion), *codes, shape[0])
+    want = oracles.evidence_per_item(np.log(confusion), *codes, len(proba))
     assert_allclose(got, want, rtol=1e-10, atol=1e-10)
-    counts = crowd.soft_counts(answers, proba, shape[2])
+    counts = crowd.soft_counts(answers, proba)
     want = oracles.soft_counts(proba, *codes, confusion.shape)
     assert_allclose(counts, want, rtol=1e-10, atol=1e-12)
 
 
 @given(seeds, sizes)
 def test_soft_counts_hold_every_answer_once(seed, size):
-    codes, shape, _, proba = made(seed, size)
-    counts = crowd.soft_counts(crowd.answer_matrix(*codes, shape), proba, shape[2])
-    given_by = np.bincount(codes[1], minlength=shape[1])
+    answers, codes, _, proba = made(seed, size)
+    counts = crowd.soft_counts(answers, proba)
+    given_by = np.bincount(codes[1], minlength=answers.n_annotators)
     assert_allclose(counts.sum((1, 2)), given_by, rtol=1e-10)
 
 
 @given(seeds, sizes)
 def test_hit_variance_agrees_with_a_loop(seed, size):
-    (_, annotator, _), shape, _, _ = made(seed, size)
-    right = np.random.default_rng(seed).uniform(size=len(annotator))
-    got = crowd.hit_variance(annotator, right, shape[1])
-    want = np.zeros(shape[1])
-    for a, q in zip(annotator, right, strict=True):
+    answers, codes, _, proba = made(seed, size)
+    want = np.zeros(answers.n_annotators)
+    for n, a, y in zip(*codes, strict=True):
+        q = proba[n, y] if y < answers.n_classes else 0.0
         want[a] += q * (1 - q)
-    assert_allclose(got, want, rtol=1e-12)
+    assert_allclose(crowd.hit_variance(answers, proba), want, rtol=1e-12)
 
 
 @given(seeds, sizes)
 def test_evidence_and_soft_counts_are_adjoint(seed, size):
-    codes, shape, confusion, proba = made(seed, size)
-    answers = crowd.answer_matrix(*codes, shape)
+    answers, _, confusion, proba = made(seed, size)
     left = (proba * crowd.evidence_per_item(answers, np.log(confusion))).sum()
-    right = (crowd.soft_counts(answers, proba, shape[2]) * np.log(confusion)).sum()
+    right = (crowd.soft_counts(answers, proba) * np.log(confusion)).sum()
     assert_allclose(left, right, rtol=1e-10)
+
+
+@given(seeds, sizes)
+def test_evidence_of_others_removes_the_items_own_part_from_the_counts(seed, size):
+    answers, codes, _, proba = made(seed, size)
+    counts = crowd.soft_counts(answers, proba) + 0.7
+    got = crowd.evidence_of_others(answers, counts, proba)
+    want = oracles.evidence_of_others(counts, proba, *codes)
+    assert_allclose(got, want, rtol=1e-9, atol=1e-9)
 
 
 @given(seeds)
@@ -184,27 +192,40 @@ def test_annotator_prior_refuses_what_it_cannot_use_and_says_why(spec, said):
 
 
 @given(seeds)
-def test_annotators_kl_is_minus_the_log_evidence_at_the_best_posterior(seed):
+def test_the_log_hyperprior_is_scipys_gamma_density(seed):
+    prior = np.random.default_rng(seed).gamma(2.0, 1.0, (1, 3, 4)) + 0.1
+    hyper = crowd.prior_hyper(3, 4)
+    want = stats.gamma.logpdf(prior[0], hyper.shape, scale=1 / hyper.rate).sum()
+    assert_allclose(crowd.log_hyperprior(prior, hyper), want, rtol=1e-10)
+    assert crowd.log_hyperprior(prior, None) == 0
+
+
+@given(seeds)
+def test_kl_and_expected_log_likelihood_make_the_evidence_at_the_best_posterior(seed):
     rng = np.random.default_rng(seed)
     counts = rng.poisson(2.0, (5, 3, 4)).astype(float)
     prior = rng.gamma(2.0, 1.0, (1, 3, 4)) + 0.1
-    posterior = prior + counts
-    labels = (counts * dirichlet.mean_log(posterior)).sum()
-    got = labels - crowd.annotators_kl(posterior, prior, None)
+    got = bound_of_annotators(counts, prior, None)
     assert_allclose(got, dirichlet.log_evidence(counts, prior).sum(), rtol=1e-9)
 
 
-def test_updated_prior_stays_where_nothing_is_learned_and_moves_where_it_is():
+def bound_of_annotators(counts, prior, hyper):
+    """E log p(answers | R) - KL(q(R) ‖ p(R)) + log p(prior), q(R) at its best."""
+    posterior = prior + counts
+    expected = (counts * dirichlet.mean_log(posterior)).sum()
+    kl = dirichlet.kl(posterior, prior).sum()
+    return expected - kl + crowd.log_hyperprior(prior, hyper)
+
+
+def test_updated_prior_raises_the_bound_and_a_given_prior_stays():
     counts = np.random.default_rng(0).poisson(3.0, (5, 3, 4)).astype(float)
     prior = crowd.annotator_prior("learned", np.arange(5), 3, 4)
     hyper = crowd.prior_hyper(3, 4)
     assert crowd.updated_prior(counts, prior, None) is prior
     moved = crowd.updated_prior(counts, prior, hyper)
     assert moved.shape == prior.shape
-    before = crowd.annotators_kl(prior + counts, prior, hyper)
-    after = crowd.annotators_kl(moved + counts, moved, hyper)
-    gain = (counts * dirichlet.mean_log(moved + counts)).sum() - after
-    assert gain > (counts * dirichlet.mean_log(prior + counts)).sum() - before
+    before = bound_of_annotators(counts, prior, hyper)
+    assert bound_of_annotators(counts, moved, hyper) > before
 
 
 def test_prior_hyper_expects_eight_answers_of_nine_to_be_right():

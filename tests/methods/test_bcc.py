@@ -56,7 +56,9 @@ def test_the_bound_never_exceeds_the_evidence(prior, seed):
 def test_the_bound_is_the_evidence_where_all_classes_are_known():
     answers, codes, shape = drawn(3)
     gold = dict(enumerate([0, 1, 0, 1, 1, 0, 2]))
-    model = BCC(annotator_prior="diagonal", max_iter=1, tol=None).fit(answers, gold=gold)
+    model = BCC(annotator_prior="diagonal", max_iter=1, tol=None).fit(
+        answers, gold=gold
+    )
     want = oracles.polya_log_evidence([3, 3, 1], [1.0] * 3)
     proba = np.eye(3)[list(gold.values())]
     counts = oracles.soft_counts(proba, *codes, shape)

@@ -340,7 +340,9 @@ def test_an_epsilon_that_is_no_share_is_refused(cls, data, epsilon):
 @pytest.mark.parametrize("cls", [SVGPCR, SVGP])
 @pytest.mark.parametrize("epsilon", [0.1, "learn"])
 def test_an_epsilon_without_robust_max_is_refused(cls, data, epsilon):
-    with pytest.raises(InputError, match=rf"^epsilon={epsilon!r} belongs to robust max"):
+    with pytest.raises(
+        InputError, match=rf"^epsilon={epsilon!r} belongs to robust max"
+    ):
         cls(epsilon=epsilon).fit(data[0], data[2])
 
 

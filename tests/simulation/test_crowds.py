@@ -1,4 +1,5 @@
 import tracemalloc
+import zlib
 
 import numpy as np
 import pytest
@@ -10,20 +11,25 @@ from sklearn.neighbors import KNeighborsClassifier
 import oracles
 from wisecrowd._checks import InputError
 from wisecrowd.simulation import sampling
+from wisecrowd.simulation.annotators import (
+    KINDS,
+    draw_confusion,
+    draw_kinds,
+    paper_annotators,
+)
 from wisecrowd.simulation.crowds import (
     draw_answers,
     draw_features,
     draw_truth,
     simulate,
 )
-from wisecrowd.simulation.annotators import KINDS, draw_confusion, draw_kinds, paper_annotators
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def frequencies(labels, truth, shape):
+def frequencies(answers, truth, shape):
     return oracles.answer_frequencies(
-        labels.item, labels.annotator, labels.label, truth, shape
+        answers.item, answers.annotator, answers.answer, truth, shape
     )
 
 
@@ -35,8 +41,8 @@ def within_five_errors(counts, expected):
     return (gap <= 5 * error + 1e-9)[np.broadcast_to(n > 0, gap.shape)].all()
 
 
-def repeated_pairs(labels):
-    return labels.to_frame().duplicated(["item", "annotator"]).sum()
+def repeated_pairs(answers):
+    return answers.to_frame().duplicated(["item", "annotator"]).sum()
 
 
 # -- annotators --------------------------------------------------------------------
@@ -135,19 +141,19 @@ def test_answers_have_the_exact_total_and_nobody_answers_twice(
     seed, n_items, n_annotators, share, activity
 ):
     rng = np.random.default_rng(seed)
-    n_annotations = max(1, int(share * n_items * n_annotators))
+    n_answers = max(1, int(share * n_items * n_annotators))
     truth = rng.integers(3, size=n_items)
     R = draw_confusion(draw_kinds(n_annotators), 3, cant_tell=0.1, random_state=rng)
-    labels = draw_answers(
-        truth, R, n_annotations=n_annotations, activity=activity, random_state=rng
+    answers = draw_answers(
+        truth, R, n_answers=n_answers, activity=activity, random_state=rng
     )
-    assert len(labels) == n_annotations
-    assert repeated_pairs(labels) == 0
-    assert (np.diff(labels.item) >= 0).all()
-    per_item = np.bincount(labels.item, minlength=n_items)
+    assert len(answers) == n_answers
+    assert repeated_pairs(answers) == 0
+    assert (np.diff(answers.item) >= 0).all()
+    per_item = np.bincount(answers.item, minlength=n_items)
     assert per_item.max() - per_item.min() <= 1
-    assert labels.counts().shape == (n_items, 4)
-    assert labels.annotator.max() < n_annotators
+    assert answers.counts().shape == (n_items, 4)
+    assert answers.annotator.max() < n_annotators
 
 
 @pytest.mark.parametrize("n_drawn", [1, 2, 3, 5])
@@ -157,10 +163,10 @@ def test_annotators_are_drawn_without_replacement_by_activity(n_drawn):
     n_items = 20_000
     R = np.ones((6, 2, 2)) / 2
     truth = np.zeros(n_items, dtype=int)
-    labels = draw_answers(
+    answers = draw_answers(
         truth, R, answers_per_item=n_drawn, activity=weights, random_state=5
     )
-    got = np.bincount(labels.annotator, minlength=6) / n_items
+    got = np.bincount(answers.annotator, minlength=6) / n_items
     want = oracles.inclusion(weights, n_drawn)
     error = np.sqrt(want * (1 - want) / n_items)
     assert (np.abs(got - want) <= 5 * error + 1e-12).all()
@@ -172,19 +178,19 @@ def test_the_exact_draw_goes_on_where_the_rounds_end(monkeypatch):
     weights = np.array([8.0, 4.0, 2.0, 1.0, 0.5, 0.5])
     R, n_items = np.ones((6, 2, 2)) / 2, 5_000
     truth = np.zeros(n_items, dtype=int)
-    labels = draw_answers(
+    answers = draw_answers(
         truth, R, answers_per_item=2, activity=weights, random_state=6
     )
-    got = np.bincount(labels.annotator, minlength=6) / n_items
+    got = np.bincount(answers.annotator, minlength=6) / n_items
     want = oracles.inclusion(weights, 2)
-    assert repeated_pairs(labels) == 0
+    assert repeated_pairs(answers) == 0
     assert (np.abs(got - want) <= 5 * np.sqrt(want * (1 - want) / n_items)).all()
 
 
 def test_by_default_everyone_answers_everything():
-    labels = draw_answers(np.array([0, 1, 1]), paper_annotators(2, 0), random_state=0)
-    assert_array_equal(labels.annotator, np.tile(np.arange(5), 3))
-    assert_array_equal(labels.item, np.repeat(np.arange(3), 5))
+    answers = draw_answers(np.array([0, 1, 1]), paper_annotators(2, 0), random_state=0)
+    assert_array_equal(answers.annotator, np.tile(np.arange(5), 3))
+    assert_array_equal(answers.item, np.repeat(np.arange(3), 5))
 
 
 def test_answers_follow_the_confusion_matrices():
@@ -193,8 +199,8 @@ def test_answers_follow_the_confusion_matrices():
     R = rng.dirichlet(np.ones(K), size=(A, C))
     R[0, 1], R[1, 0] = [0, 1, 0], [0.5, 0, 0.5]  # zeros must stay zeros
     truth = rng.integers(C, size=3000)
-    labels = draw_answers(truth, R, random_state=rng)
-    counts = frequencies(labels, truth, (A, C, K))
+    answers = draw_answers(truth, R, random_state=rng)
+    counts = frequencies(answers, truth, (A, C, K))
     assert within_five_errors(counts, R)
     assert (counts[R == 0] == 0).all()
 
@@ -202,9 +208,9 @@ def test_answers_follow_the_confusion_matrices():
 def test_repeats_are_allowed_when_asked_for():
     R = paper_annotators(3, 0)
     truth = np.array([0, 1, 2, 0])
-    labels = draw_answers(truth, R, answers_per_item=20, repeats=True, random_state=0)
-    assert len(labels) == 80
-    assert repeated_pairs(labels) > 0
+    answers = draw_answers(truth, R, answers_per_item=20, repeats=True, random_state=0)
+    assert len(answers) == 80
+    assert repeated_pairs(answers) > 0
 
 
 def test_heavy_activity_has_a_tail_and_equal_has_none():
@@ -212,7 +218,7 @@ def test_heavy_activity_has_a_tail_and_equal_has_none():
     share = {}
     for activity in ("heavy", "equal"):
         crowd = simulate(**sizes, activity=activity, random_state=8)
-        n = np.sort(np.bincount(crowd.labels.annotator, minlength=200))[::-1]
+        n = np.sort(np.bincount(crowd.answers.annotator, minlength=200))[::-1]
         share[activity] = n[:20].sum() / n.sum()
     assert share["heavy"] > 0.5
     assert share["equal"] < 0.15
@@ -223,10 +229,10 @@ def test_an_inactive_annotator_never_answers():
     truth = np.zeros(50, dtype=int)
     weights = [1, 0, 1, 1]
     for mean in (1, 3):
-        labels = draw_answers(
+        answers = draw_answers(
             truth, R, answers_per_item=mean, activity=weights, random_state=9
         )
-        assert (labels.annotator != 1).all()
+        assert (answers.annotator != 1).all()
 
 
 def test_names_of_classes_and_the_answer_beyond_them():
@@ -264,11 +270,11 @@ def test_skill_by_features_changes_the_accuracy_with_x_and_averages_the_matrix()
         20_000, 5, 3, answers_per_item=5, n_features=2, spammers=0.0,
         skill_by_features=True, random_state=12,
     )  # fmt: skip
-    counts = frequencies(crowd.labels, crowd.truth, (5, 3, 3))
+    counts = frequencies(crowd.answers, crowd.truth, (5, 3, 3))
     # the mean over a thousand items of a class has an error of its own
     got = counts / counts.sum(2, keepdims=True)
     assert_allclose(got, crowd.confusion, atol=0.05)
-    right = (crowd.labels.label == crowd.truth[crowd.labels.item]).reshape(-1, 5)
+    right = (crowd.answers.answer == crowd.truth[crowd.answers.item]).reshape(-1, 5)
     ahead = [
         max(abs(np.corrcoef(crowd.X[:, d], right[:, a])[0, 1]) for d in range(2))
         for a in range(5)
@@ -279,7 +285,7 @@ def test_skill_by_features_changes_the_accuracy_with_x_and_averages_the_matrix()
 def test_the_average_matrix_is_exact_for_items_of_small_classes():
     kwargs = {"n_features": 3, "skill_by_features": True, "random_state": 13}
     crowd = simulate(600, 4, 2, answers_per_item=4, **kwargs)
-    counts = frequencies(crowd.labels, crowd.truth, (4, 2, 2))
+    counts = frequencies(crowd.answers, crowd.truth, (4, 2, 2))
     assert within_five_errors(counts, crowd.confusion)
 
 
@@ -292,15 +298,58 @@ def test_the_same_seed_gives_the_same_crowd_and_another_another():
     other = simulate(30, 6, 3, random_state=15, **kwargs)
     for name in ("truth", "confusion", "X", "kinds"):
         assert_array_equal(getattr(left, name), getattr(right, name))
-    assert_array_equal(left.labels.label, right.labels.label)
+    assert_array_equal(left.answers.answer, right.answers.answer)
     assert (left.confusion != other.confusion).any()
+
+
+# Made by the version before hard items, groups and copying were added.
+FROZEN = [
+    (
+        {"n_items": 40, "n_annotators": 9, "n_classes": 3, "answers_per_item": 4},
+        1763700346,
+        1080.1427904312152,
+    ),
+    (
+        {
+            "n_items": 50, "n_annotators": 12, "n_classes": 4, "answers_per_item": 3.5,
+            "skill": "dirichlet", "spammers": 0.2, "adversaries": 0.1,
+            "specialists": 0.25, "cant_tell": 0.1, "n_features": 3,
+            "skill_by_features": True,
+        },
+        1098106006,
+        5728.821963550318,
+    ),
+    (
+        {
+            "n_items": 30, "n_annotators": 5, "n_classes": 2, "answers_per_item": 7,
+            "repeats": True, "activity": "equal", "class_weights": [1, 3],
+        },
+        1895776379,
+        95.0,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "checksum", "weighted_sum"), FROZEN)
+def test_a_seed_gives_the_crowd_that_it_gave_before(settings, checksum, weighted_sum):
+    crowd = simulate(**settings, random_state=7)
+    said = crowd.answers
+    codes = np.concatenate([said.item, said.annotator, said.answer, crowd.truth])
+    assert zlib.crc32(codes.astype("<i8").tobytes()) == checksum
+    R = crowd.confusion
+    assert_allclose((R * np.arange(R.size).reshape(R.shape)).sum(), weighted_sum)
+    assert (crowd.difficulty == 0).all()
+    assert (crowd.decoy == -1).all()
+    assert (crowd.group == -1).all()
+    assert not crowd.copier.any()
+    assert (crowd.copied_from == -1).all()
 
 
 def test_features_do_not_change_who_answers_what():
     plain = simulate(30, 6, 3, random_state=16)
     with_x = simulate(30, 6, 3, n_features=2, random_state=16)
     assert plain.X is None
-    assert_array_equal(plain.labels.to_frame(), with_x.labels.to_frame())
+    assert_array_equal(plain.answers.to_frame(), with_x.answers.to_frame())
 
 
 def test_class_weights_are_followed():
@@ -313,12 +362,12 @@ def test_class_weights_are_followed():
 def test_a_crowd_of_ligos_size_takes_no_table_of_items_by_annotators():
     N, A, C, L = 173_565, 3_443, 15, 1_828_981
     tracemalloc.start()
-    crowd = simulate(N, A, C, n_annotations=L, random_state=0)
+    crowd = simulate(N, A, C, n_answers=L, random_state=0)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert len(crowd.labels) == L
+    assert len(crowd.answers) == L
     assert crowd.confusion.shape == (A, C, C)
-    assert peak < N * A  # not even one byte a cell
+    assert peak < N * A  # not even one byte per cell
 
 
 @pytest.mark.parametrize(
@@ -330,21 +379,26 @@ def test_a_crowd_of_ligos_size_takes_no_table_of_items_by_annotators():
         ),
         ({"answers_per_item": 0}, "answers_per_item=0 must be"),
         ({"answers_per_item": float("nan")}, "answers_per_item=nan must be"),
-        ({"n_annotations": 0}, "there must be items and answers"),
+        ({"n_answers": 0}, "n_answers=0 on 20 items"),
         ({"n_annotators": 0}, "at least one annotator"),
-        ({"spammers": float("nan")}, "at most 1 together"),
+        ({"spammers": float("nan")}, "their sum at most 1"),
         ({"class_weights": [1, -1, 1, 1]}, "class_weights must be finite, not neg"),
         ({"activity": np.zeros(30)}, "activity must be .* not all zero"),
         ({"n_classes": 1}, "at least two classes"),
-        ({"spammers": 0.7, "adversaries": 0.4}, "at most 1 together"),
+        ({"spammers": 0.7, "adversaries": 0.4}, "their sum at most 1"),
         ({"specialists": -0.1}, "at least 0"),
         ({"accuracy": 1.5}, "accuracy=1.5"),
         ({"cant_tell": 1.0}, "cant_tell=1.0"),
         ({"activity": "sometimes"}, "activity='sometimes' is not one of"),
         ({"activity": [1.0, 2.0]}, "30 numbers"),
         ({"class_weights": [1, 1]}, "needs 4 entries"),
-        ({"classes": ["a", "b"]}, "2 names of classes do not fit"),
+        ({"classes": ["a", "b"]}, "classes has 2 names"),
         ({"skill_by_features": True}, "n_features=2"),
+        ({"difficulty": 1.5}, "difficulty must be the share of hard items"),
+        ({"copiers": 1.0}, "copiers=1.0 must be a share"),
+        ({"copy_probability": 1.2}, "copy_probability=1.2 must be"),
+        ({"groups": 31}, "groups=31 must be from 0"),
+        ({"group_slip": -0.1}, "group_slip=-0.1 must be"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_with_a_sentence(settings, message):

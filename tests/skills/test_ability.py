@@ -12,7 +12,10 @@ from wisecrowd.skills import Ability
 from wisecrowd.skills.summary import SPAMMER_PRIOR
 
 C, K = 3, 4
-MEAN, SPREAD = np.array([2.1, 0.4, -0.3, -1.5, 1.0]), np.array([0.3, 0.5, 0.2, 0.4, 0.9])
+MEAN, SPREAD = (
+    np.array([2.1, 0.4, -0.3, -1.5, 1.0]),
+    np.array([0.3, 0.5, 0.2, 0.4, 0.9]),
+)
 PRIOR_SPREAD, EASINESS = 1.2, 1.4
 SKILLS = Ability(MEAN, SPREAD, PRIOR_SPREAD, EASINESS, C, K)
 SHARES = np.array([0.2, 0.5, 0.3])

@@ -1,4 +1,4 @@
-"""Who answered what about which item: codes, names, gold classes."""
+"""Annotations: who gave which answer about which item, and the gold classes."""
 
 from wisecrowd.annotations.annotations import Annotations, Repeats
 

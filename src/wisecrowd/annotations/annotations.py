@@ -1,4 +1,4 @@
-"""The answers of a crowd, as integer codes sorted by item."""
+"""The answers of a crowd with their names: items, annotators, answers, gold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,6 @@ from jaxtyping import Int
 
 from wisecrowd._checks import InputError, counted, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Gold, Ids
-from wisecrowd.answers import Answers
 from wisecrowd.annotations.headers import column_names
 from wisecrowd.annotations.read_report import ReadReport
 from wisecrowd.annotations.vocabulary import (
@@ -24,30 +23,32 @@ from wisecrowd.annotations.vocabulary import (
     union,
     unique,
 )
+from wisecrowd.answers import Answers
 
 Repeats = Literal["first", "last"] | None
-CODES = ("item", "annotator", "answer")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Annotations:
-    """Who answered what about which item.
+    """Who gave which answer about which item.
 
     Make one with :meth:`from_frame`, :meth:`from_matrix`, :meth:`from_triples`,
     :meth:`from_dict` or :func:`wisecrowd.read_annotations`.
 
     Attributes
     ----------
-    items, annotators, answers : arrays
-        The vocabularies, sorted; a code is a position in them. The first
-        ``n_classes`` answers are the classes, any others (such as "can't tell")
-        say something about an item without being a class.
+    items, annotators, answers : arrays of length N, A, K
+        The vocabularies: every name once, sorted unless an order was given. The first
+        ``n_classes`` answers are the classes. Other answers, such as "can't tell", are
+        allowed but are not classes.
+    codes : Answers
+        The answers as integer codes, which are positions in the vocabularies.
     item, annotator, answer : int32 arrays of length L
-        One entry an annotation, sorted by item.
+        The columns of `codes`: one entry per answer, sorted by item.
     gold_codes : int32 array of length N
-        The class that is known for certain, -1 where none is.
+        The class of each item that is known for certain, -1 for the other items.
     report : ReadReport or None
-        What the reader found, where the annotations come from a file.
+        What was read and what was left out, if the annotations are from a file.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class Annotations:
     gold_codes: Int[np.ndarray, " N"]
     report: ReadReport | None = None
 
-    # -- making one -------------------------------------------------------------
+    # -- made from other forms --------------------------------------------------
 
     @classmethod
     def from_triples(  # noqa: PLR0913  its settings are its arguments
@@ -82,24 +83,24 @@ class Annotations:
         gold: Gold | None = None,
         drop_repeats: Repeats = None,
     ) -> "Annotations":
-        """Three columns of equal length: item, annotator, answer.
+        """Make annotations from three columns: item, annotator, answer.
 
         Parameters
         ----------
         item, annotator, answer : sequences of length L
-            One entry an annotation. Repeated answers are all kept.
+            One entry per answer. Repeated answers are kept.
         items, annotators : sequences, optional
-            The vocabularies, if they should hold more than what occurs, or be in
-            another order than sorted.
+            The vocabularies. Default: the names that occur, sorted.
         classes : sequence, optional
-            The classes, in order; some may be unused. Default: every answer seen,
-            less those in `answers`.
+            The classes, in order; some may be unused. Default: every answer that
+            occurs, except those in `answers`.
         answers : sequence, optional
-            Answers that are allowed beside the classes, such as "can't tell".
+            Answers that are allowed but are not classes, such as "can't tell".
         gold : dict or Series, optional
-            Item to class, where it is known for certain.
+            From item to class, for items whose class is known for certain.
         drop_repeats : {"first", "last"}, optional
-            Keep one answer of an annotator on an item instead of all.
+            Which answer to keep if an annotator answered an item several times.
+            Default: all of them.
         """
         columns = {"item": item, "annotator": annotator, "answer": answer}
         lengths = {name: len(column) for name, column in columns.items()}
@@ -112,16 +113,15 @@ class Annotations:
         answer_code, seen = encoded(answer, None, "answer")
         gold_of = gold_series(gold)
         names, n_classes = answer_names(seen, classes, answers, gold_of)
-        recode = pd.Index(names).get_indexer(pd.Index(seen))
-        check_answers_known(recode[answer_code], columns, names)
+        if names is not seen:
+            answer_code = pd.Index(names).get_indexer(pd.Index(seen))[answer_code]
+            check_answers_known(answer_code, columns, names)
         sizes = len(item_names), len(annotator_names), n_classes, len(names)
         made = cls(
             items=item_names,
             annotators=annotator_names,
             answers=names,
-            codes=Answers.from_codes(
-                item_code, annotator_code, recode[answer_code], sizes
-            ),
+            codes=Answers.from_codes(item_code, annotator_code, answer_code, sizes),
             gold_codes=gold_codes_of(gold_of, item_names, names[:n_classes]),
         )
         return made.without_repeats(drop_repeats) if drop_repeats else made
@@ -136,11 +136,11 @@ class Annotations:
         answer: str | None = None,
         **options: Any,
     ) -> "Annotations":
-        """Make one from a long table, one row an annotation.
+        """Make annotations from a long table, with one row per answer.
 
-        The columns are found by their usual names (task, item or subject; worker,
-        annotator or user; answer or answer), or named by `item`, `annotator` and
-        `answer`. Other options as in :meth:`from_triples`.
+        The columns are found by their usual names (item, task or subject; annotator,
+        worker or user; answer, label or rating), or named by `item`, `annotator` and
+        `answer`. Other options are those of :meth:`from_triples`.
 
         Examples
         --------
@@ -149,7 +149,9 @@ class Annotations:
         >>> Annotations.from_frame(table)
         Annotations(1 item, 2 annotators, 2 classes, 2 answers; 2.0 per item)
         """
-        names = column_names(frame.columns, item=item, annotator=annotator, answer=answer)
+        names = column_names(
+            frame.columns, item=item, annotator=annotator, answer=answer
+        )
         return cls.from_triples(*(frame[name] for name in names), **options)
 
     @classmethod
@@ -161,11 +163,11 @@ class Annotations:
         annotators: Ids | None = None,
         **options: Any,
     ) -> "Annotations":
-        """Make one from an (N, A) table: a row an item, a column an annotator.
+        """Make annotations from an (N, A) table: rows are items, columns annotators.
 
-        Missing answers are NaN, None or -1. Items and annotators are row and column
-        numbers unless named, or a DataFrame's index and columns. Items and annotators
-        without an answer stay in.
+        Missing answers are NaN, None or -1. The names of items and annotators are
+        given, or the index and the columns of a DataFrame, or row and column numbers.
+        Items and annotators without an answer are kept.
 
         Examples
         --------
@@ -202,9 +204,9 @@ class Annotations:
     def from_dict(
         cls, answers_of: Mapping[Any, Mapping[Any, Any]], **options: Any
     ) -> "Annotations":
-        """Make one from ``{item: {annotator: answer}}``, the form of peerannot.
+        """Make annotations from ``{item: {annotator: answer}}``, the form of peerannot.
 
-        A list of answers stands for repeated answers. Items without an answer stay in.
+        A list stands for repeated answers. Items without an answer are kept.
 
         Examples
         --------
@@ -224,14 +226,12 @@ class Annotations:
 
     @classmethod
     def from_target(cls, target: Any, **options: Any) -> "Annotations":
-        """Make one from a plain one-dimensional target: one annotator, all items."""
+        """Make annotations from a 1-D target: one annotator who answered every item."""
         said = np.asarray(target)
         rows = np.arange(len(said))
-        return cls.from_triples(
-            rows, np.zeros_like(rows), said, items=rows, **options
-        )
+        return cls.from_triples(rows, np.zeros_like(rows), said, items=rows, **options)
 
-    # -- reading one ------------------------------------------------------------
+    # -- parts and sums ---------------------------------------------------------
 
     @property
     def classes(self) -> Array:
@@ -240,7 +240,7 @@ class Annotations:
 
     @property
     def gold(self) -> pd.Series:
-        """The known classes, a Series from item to class."""
+        """The gold classes, a Series from item to class."""
         known = np.flatnonzero(self.gold_codes >= 0)
         return pd.Series(
             self.classes[self.gold_codes[known]],
@@ -265,7 +265,7 @@ class Annotations:
 
     @property
     def n_classes(self) -> int:
-        """How many of the possible answers are classes: the first ones."""
+        """The number of classes, C; the first C answers are the classes."""
         return self.codes.n_classes
 
     def __len__(self) -> int:
@@ -286,7 +286,7 @@ class Annotations:
         return f"Annotations({', '.join(parts)}; {mean:.1f} per item)"
 
     def counts(self, by: Literal["item", "annotator"] = "item") -> Array:
-        """How often each answer was given: (N, K) for items, (A, K) for annotators."""
+        """Count each answer, per item (N, K) or per annotator (A, K)."""
         one_of(by, ("item", "annotator"), "by")
         return self.codes.counts(by)
 
@@ -301,27 +301,27 @@ class Annotations:
         )
 
     def to_matrix(self) -> Array:
-        """Return an (N, A) table of answer codes, -1 where there is none.
+        """Return an (N, A) table of answer codes, -1 for no answer.
 
-        Repeated answers of one annotator on one item do not fit into a matrix: make
-        them one with :meth:`without_repeats` first.
+        A matrix has one answer per item and annotator: drop repeated answers with
+        :meth:`without_repeats` first.
         """
         if self._repeated().any():
             raise InputError(
-                f"{int(self._repeated().sum())} answers repeat an annotator's answer "
-                f"on the same item, and a matrix holds one. "
+                f"{int(self._repeated().sum())} answers are repeated (same item, same "
+                f"annotator), but a matrix holds one answer per item and annotator. "
                 f"Use without_repeats() first."
             )
         matrix = np.full((len(self.items), len(self.annotators)), -1, dtype=np.int32)
         matrix[self.item, self.annotator] = self.answer
         return matrix
 
-    # -- changing one -----------------------------------------------------------
+    # -- changed copies ---------------------------------------------------------
 
     def without_repeats(
         self, keep: Literal["first", "last"] = "first"
     ) -> "Annotations":
-        """Keep one answer of each annotator on each item."""
+        """Return at most one answer per item and annotator: the first or the last."""
         one_of(keep, ("first", "last"), "drop_repeats")
         return self._rows(~self._repeated(keep))
 
@@ -330,8 +330,8 @@ class Annotations:
     ) -> "Annotations":
         """Return the annotations of some items, or by some annotators.
 
-        The vocabulary that is named becomes the given one, in the given order; the
-        others stay whole, so that models of the parts can be compared.
+        The chosen names become the vocabulary, in the given order. The other
+        vocabularies do not change, so that models of different parts can be compared.
         """
         chosen = self
         if items is not None:
@@ -343,26 +343,28 @@ class Annotations:
     def align(self, items: Ids) -> "Annotations":
         """Return the same annotations over the items of a feature table, in its order.
 
-        Items that nobody annotated stay in; an annotation of an item that is not
-        there is an error.
+        The ids become those of the table. Numbers and text are compared as text: item 7
+        of the table is item "7" of the annotations. Items without an answer are kept if
+        the table has them, and dropped if it does not. An answer about an item that is
+        not in the table is an error.
+
+        Examples
+        --------
+        >>> answers = Annotations.from_triples(["7", "8"], ["ann", "bob"], [0, 1])
+        >>> answers.align([9, 8, 7]).to_frame()["item"].tolist()
+        [8, 7]
         """
         names = unique(vocabulary_values(items, "item"), "item")
         where = positions(self.items, names)
-        used = (self.codes.n_per_item > 0) | (self.gold_codes >= 0)
-        lost = np.flatnonzero((where < 0) & used)
-        if len(lost):
-            raise InputError(
-                f"{len(lost)} of {int(used.sum())} annotated items have no features: "
-                f"{listed(self.items[lost], 5)}. Add their rows, or leave their "
-                f"annotations out with answers.subset(items=...)."
-                f"{type_hint(self.items, names)}"
-            )
+        lost = (where < 0) & (self.codes.n_per_item > 0)
+        if lost.any():
+            raise InputError(self._without_features(lost, names))
         gold = np.full(len(names), -1, dtype=np.int32)
         gold[where[where >= 0]] = self.gold_codes[where >= 0]
         return replace(self, items=names, gold_codes=gold)._recoded("item", where)
 
     def with_items(self, items: Ids) -> "Annotations":
-        """Return the same annotations with other names for the items, in order."""
+        """Return the same annotations with other names of the items, in order."""
         names = unique(vocabulary_values(items, "item"), "item")
         if len(names) != len(self.items):
             raise InputError(
@@ -371,7 +373,7 @@ class Annotations:
         return replace(self, items=names)
 
     def with_gold(self, gold: Gold) -> "Annotations":
-        """Return the same annotations with these classes known (and no others)."""
+        """Return the same annotations with this gold instead of theirs."""
         codes = gold_codes_of(gold_series(gold), self.items, self.classes)
         return replace(self, gold_codes=codes)
 
@@ -389,10 +391,10 @@ class Annotations:
         )
 
     def merge(self, other: "Annotations") -> "Annotations":
-        """Both together; their vocabularies may differ.
+        """Return the annotations of both; their vocabularies may differ.
 
-        What is a class in either is a class in the result; where both know an item's
-        gold class they must agree.
+        A class of either is a class of the result. If both have gold for an item, it
+        must be the same class.
         """
         gold = pd.concat([self.gold, other.gold])
         several = gold.groupby(level=0).nunique()
@@ -411,6 +413,21 @@ class Annotations:
         )
 
     # -- inside -----------------------------------------------------------------
+
+    def _without_features(self, lost: Array, names: Array) -> str:
+        """Say which items have answers and no features."""
+        n_lost, n_answered = int(lost.sum()), int((self.codes.n_per_item > 0).sum())
+        shown = listed(self.items[lost], 5)
+        if n_lost == n_answered:
+            return (
+                f"none of the {counted(n_answered, 'answered item')} has features: the "
+                f"answers are about {shown}, the features about {listed(names, 5)}."
+                f"{type_hint(self.items, names)}"
+            )
+        return (
+            f"{n_lost:,} of {n_answered:,} answered items have no features: {shown}. "
+            f"Add their rows to the features, or remove their answers."
+        )
 
     def _rows(self, keep: Array) -> "Annotations":
         return replace(self, codes=self.codes.some(keep))
@@ -438,8 +455,9 @@ class Annotations:
         return replace(part, **changes)._recoded(code, where)
 
     def _recoded(self, code: str, where: Array) -> "Annotations":
-        """Give the items or the annotators other codes; the names are there already."""
-        columns = {name: getattr(self.codes, name) for name in CODES}
-        columns[code] = where[columns[code]]
+        """Return the codes for items or annotators that were renamed before."""
+        item = where[self.item] if code == "item" else self.item
+        annotator = where[self.annotator] if code == "annotator" else self.annotator
         sizes = len(self.items), len(self.annotators), *self.codes.shape[2:]
-        return replace(self, codes=Answers.from_codes(*columns.values(), sizes))
+        codes = Answers.from_codes(item, annotator, self.answer, sizes)
+        return replace(self, codes=codes)

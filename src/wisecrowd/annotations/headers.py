@@ -1,4 +1,4 @@
-"""Which column is which: the names by which columns are recognised."""
+"""The names by which the columns of a table are recognised."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,11 +18,11 @@ ALIASES = {
 ROLES = tuple(ALIASES)
 
 GOLD_NAMES = ("gold", "gold_label", "truth", "true_label", "ground_truth", "golden")
-"""The names by which a column, or a field, of known classes is recognised."""
+"""The names by which a column, or a field, of gold classes is recognised."""
 
 
 def column_names(columns: Any, **given: str | None) -> list[str]:
-    """Return the columns that hold item, annotator and answer, given or by alias."""
+    """Return the columns of item, annotator and answer: given, or found by name."""
     found, missing = [], []
     for role, aliases in ALIASES.items():
         name = given.get(role)
@@ -42,9 +42,9 @@ def column_names(columns: Any, **given: str | None) -> list[str]:
 
 
 def first_named(columns: Iterable[Any], names: Iterable[str]) -> Any:
-    """Return the column with the first of these names that there is, or None.
+    """Return the column that has the first of these names that occurs, or None.
 
-    Capitals and blanks around a name do not count.
+    Capitals, and blanks around a name, are ignored.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def first_named(columns: Iterable[Any], names: Iterable[str]) -> Any:
 
 
 def check_column(name: str, columns: Iterable[Any], role: str, hint: str = "") -> None:
-    """Refuse the name of a column that is not there."""
+    """Raise an error if there is no column of this name."""
     columns = list(columns)
     if name not in columns:
         raise InputError(

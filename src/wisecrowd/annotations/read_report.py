@@ -1,4 +1,4 @@
-"""What a reader found in a file, for a person to read."""
+"""The report on a file: what was read, and what was left out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,18 +8,18 @@ from wisecrowd._checks import counted
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What a reader found in a file, and what it left out.
+    """What was read from a file, and what was left out.
 
     Attributes
     ----------
     path, format : str
-        Where the annotations come from and the form they had.
+        The file and its format.
     n_rows, n_kept : int
-        Rows (or records) seen, and annotations made of them.
+        The number of rows (or records) of the file, and of answers made of them.
     left_out : dict of str to int
-        How many rows were left out, for each reason.
+        The number of rows that were left out, per reason.
     notes : tuple of str
-        Anything else that a person should know, one sentence each.
+        Other remarks, one sentence each.
     """
 
     path: str
@@ -30,10 +30,10 @@ class ReadReport:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Say it in a few lines."""
+        """Return the report in a few lines."""
         lines = [
             f"{self.path}: {self.format}, {counted(self.n_rows, 'row')}, "
-            f"{counted(self.n_kept, 'annotation')}"
+            f"{counted(self.n_kept, 'answer')}"
         ]
         lines += [f"  left out {n:,}: {why}" for why, n in self.left_out.items()]
         lines += [f"  {note}" for note in self.notes]

@@ -1,4 +1,4 @@
-"""From names to codes and back: ids, answers, classes and gold."""
+"""Vocabularies: from names (ids, answers, classes, gold) to integer codes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from wisecrowd._types import Array, Gold, Ids
 
 
 def unique(names: Array, what: str) -> Array:
-    """Return the names, if none of them occurs twice."""
+    """Return the names; raise an error if one of them occurs twice."""
     twice = pd.Series(names).duplicated()
     if twice.any():
         raise InputError(
@@ -22,44 +22,47 @@ def unique(names: Array, what: str) -> Array:
 
 
 def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
-    """Codes of the values and the sorted (or the given) vocabulary."""
+    """Return the codes of the values, and the sorted (or the given) vocabulary."""
     if not isinstance(values, pd.Series):
         values = pd.Series(values)
-    raw, found = _factorised(values)
+    raw, found, used = _factorised(values)
     if (raw < 0).any():
-        vocabulary_values(values, what)  # says which row is missing
-    seen = vocabulary_values(found, what)
+        vocabulary_values(values, what)  # raises an error with the row
+    seen = vocabulary_values(found[used], what)
     if vocabulary is None:
         order = np.argsort(seen, kind="stable")
-        rank = np.empty(len(seen), dtype=np.int32)
-        rank[order] = np.arange(len(seen), dtype=np.int32)
-        return rank[raw], seen[order]
-    names = unique(vocabulary_values(vocabulary, what), what)
-    where = positions(seen, names)
+        names, where = seen[order], np.argsort(order)
+    else:
+        names = unique(vocabulary_values(vocabulary, what), what)
+        where = positions(seen, names)
     if (where < 0).any():
         raise InputError(
             f"{int((where < 0).sum())} {what} ids are not in {what}s=: "
             f"{listed(seen[where < 0], 5)}.{type_hint(seen, names)}"
         )
-    return where[raw].astype(np.int32), names
+    code_of = np.full(len(found), -1, dtype=np.int32)
+    code_of[used] = where
+    return code_of[raw], names
 
 
-def _factorised(values: pd.Series) -> tuple[Array, Any]:
-    """Return codes, -1 for a missing value, and the distinct values."""
+def _factorised(values: pd.Series) -> tuple[Array, Array, Array]:
+    """Return codes (-1 for a missing value), their names, and which of them occur.
+
+    A categorical column has codes already: its values are not looked at again.
+    """
     if not isinstance(values.dtype, pd.CategoricalDtype):
-        return pd.factorize(values, use_na_sentinel=True)
-    # the codes are there: three times faster than to look at every value again
+        raw, names = pd.factorize(values, use_na_sentinel=True)
+        return raw, np.asarray(names), np.ones(len(names), dtype=bool)
     codes = values.cat.codes.to_numpy()
-    used = np.bincount(codes + 1, minlength=len(values.cat.categories) + 1)[1:] > 0
-    rank = np.append(np.cumsum(used) - 1, -1)
-    return rank[codes], np.asarray(values.cat.categories)[used]
+    counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))
+    return codes, np.asarray(values.cat.categories), counts > 0
 
 
 def positions(values: Array, vocabulary: Array) -> Array:
     """Return the positions of values in a vocabulary, -1 where they are not in it.
 
-    Where one side is numbers and the other is text, they are compared as text: the 7
-    of a table of features is the "7" of a file of answers.
+    Numbers and text are compared as text: the 7 of a table of features is the "7" of a
+    file of answers. So are true, false and text, whatever their capitals.
 
     Examples
     --------
@@ -67,44 +70,46 @@ def positions(values: Array, vocabulary: Array) -> Array:
     [1, -1]
     """
     kinds = {values.dtype.kind, vocabulary.dtype.kind}
-    if kinds == {"i", "O"}:
-        values, vocabulary = (v.astype(str).astype(object) for v in (values, vocabulary))
-    elif len(kinds) > 1:
+    here, there = pd.Index(values), pd.Index(vocabulary)
+    if len(kinds) == 2 and "O" in kinds:
+        text = [pd.Index(index.astype(str)) for index in (here, there)]
+        here, there = [t.str.lower() for t in text] if "b" in kinds else text
+    if kinds == {"i", "b"} or not there.is_unique:
         return np.full(len(values), -1)
-    return pd.Index(vocabulary).get_indexer(pd.Index(values))
+    return there.get_indexer(here)
 
 
 def type_hint(left: Array, right: Array) -> str:
-    """Say that two vocabularies differ in type, if they do."""
+    """Return a remark that two vocabularies differ in type, if they do."""
     if left.dtype.kind == right.dtype.kind:
         return ""
     kinds = {"i": "numbers", "O": "text", "b": "true/false"}
     here, there = (kinds.get(a.dtype.kind, "other") for a in (left, right))
-    return f" (They are {here} on one side and {there} on the other: convert one.)"
+    return f" (They are {here} on one side and {there} on the other.)"
 
 
 def union(left: Array, right: Array, what: str) -> Array:
-    """Return the names of both; sorted, if both are."""
+    """Return the names of both vocabularies; sorted, if both are."""
     if len(left) and len(right) and left.dtype.kind != right.dtype.kind:
         raise InputError(
             f"the two sets cannot be merged: the {what} ids differ in type."
-            f"{type_hint(left, right)}"
+            f"{type_hint(left, right)} Convert one of them."
         )
     if left is right or (len(left) == len(right) and (left == right).all()):
         return left
     both = pd.unique(np.concatenate([left, right]))
     are_sorted = all((np.sort(names) == names).all() for names in (left, right))
-    return np.sort(both) if are_sorted else both  # else it is somebody's own order
+    return np.sort(both) if are_sorted else both  # an order that was given is kept
 
 
 def answer_names(
     seen: Array, classes: Ids | None, answers: Ids | None, gold: pd.Series | None
 ) -> tuple[Array, int]:
-    """Return the answers, classes first, and the number of classes."""
+    """Return all possible answers, the classes first, and the number of classes."""
     extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
     if classes is None:
         known = seen if gold is None else _with_gold_classes(seen, gold)
-        names = known[~np.isin(known, extra)]
+        names = known[~np.isin(known, extra)] if len(extra) else known
     else:
         names = unique(vocabulary_values(classes, "class"), "class")
     extra = extra[~np.isin(extra, names)]
@@ -128,31 +133,33 @@ def _with_gold_classes(seen: Array, gold: pd.Series) -> Array:
 
 
 def check_answers_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
-    """Refuse answers without a code; `columns` say whose and on what the first is."""
+    """Raise an error about the first answer without a code; `columns` has its row."""
     bad = np.flatnonzero(codes < 0)
     if not len(bad):
         return
     who = {
         name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()
     }
-    answer, annotator, item = (listed([who[n]]) for n in ("answer", "annotator", "item"))
+    answer, annotator, item = (
+        listed([who[n]]) for n in ("answer", "annotator", "item")
+    )
     raise InputError(
         f"answer {answer} of annotator {annotator} on item {item} is not one of the "
-        f"{len(names)} known answers ({listed(names)}); "
-        f"{counted(len(bad), 'row')} with such answers. Add it to classes=, to "
-        f"answers= if it is not a class, or drop the rows."
+        f"{len(names)} known answers ({listed(names)}); {counted(len(bad), 'row')} "
+        f"with unknown answers. Add it to classes=, to answers= if it is not a class, "
+        f"or drop the rows."
         f"{type_hint(vocabulary_values([who['answer']], 'answer'), names)}"
     )
 
 
 def gold_series(gold: Gold | None) -> pd.Series | None:
-    """Return the known classes by item, or None where there is none."""
+    """Return gold as a Series from item to class, or None if it is empty."""
     if gold is None:
         return None
     if not isinstance(gold, (pd.Series, Mapping)):
         raise InputError(
             f"gold is a dict or a Series from item to class, not a "
-            f"{type(gold).__name__}: say which items the classes belong to."
+            f"{type(gold).__name__}. Add the items that the classes belong to."
         )
     series = gold if isinstance(gold, pd.Series) else pd.Series(dict(gold))
     series = series.dropna()
@@ -163,7 +170,7 @@ def gold_series(gold: Gold | None) -> pd.Series | None:
 
 
 def gold_codes_of(gold: pd.Series | None, items: Array, classes: Array) -> Array:
-    """Return the code of each item's known class, -1 where none is."""
+    """Return the code of the gold class of each item, -1 for an item without gold."""
     codes = np.full(len(items), -1, dtype=np.int32)
     if gold is None:
         return codes

@@ -1,6 +1,6 @@
-"""The command line: each command reads, calls the library, writes and returns.
+"""The command line: each command reads files, calls the library and prints.
 
-Only Typer is imported here; what a command needs is imported when it runs, so that
+Only Typer is imported here. What a command needs is imported when it runs, so that
 ``--help`` is quick.
 """
 
@@ -16,9 +16,10 @@ from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
 from wisecrowd.cli.demo import demo
 from wisecrowd.cli.fit import fit
-from wisecrowd.cli.options import as_options
+from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.simulate import simulate
+from wisecrowd.cli.wording import as_options
 
 USERS_MISTAKE, INTERRUPTED = 2, 130
 
@@ -87,23 +88,22 @@ def _about(
         ),
     ] = False,
 ) -> None:
-    """Labels with honest probabilities, and the skill of every annotator, from a crowd.
+    """Learn labels, annotators' skills and a classifier from the answers of a crowd.
 
-    Start with [bold]wisecrowd demo[/bold], then with your own file:
+    Start with [bold]wisecrowd demo[/bold]. Then use a file of your own:
     [bold]wisecrowd aggregate answers.csv --out run/[/bold], or with features
     [bold]wisecrowd fit answers.csv --features features.parquet --out run/[/bold]
     """
 
 
-for command in (demo, fit, predict, aggregate, compare, simulate):
+for command in (demo, fit, predict, aggregate, compare, methods, simulate, cite):
     app.command()(command)
 
 
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(
-            stream, "reconfigure"
-        ):  # names may not exist in a terminal's charset
+        # A terminal may have no character for a letter of a name.
+        if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     app(prog_name="wisecrowd")

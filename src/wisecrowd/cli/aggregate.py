@@ -1,48 +1,38 @@
 """``wisecrowd aggregate``: labels and annotators' skills from a file of answers."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
-
-from wisecrowd import AGGREGATORS
 from wisecrowd.cli import options as opt
+from wisecrowd.cli import settings as cfg
+from wisecrowd.registry import AGGREGATORS
 
 
+@cfg.with_settings("prior", "dependence")
 @opt.with_reading()
 def aggregate(
-    labels: opt.LabelsFile,
+    path: opt.AnswersFile,
     *,
-    method: Annotated[
-        str,
-        typer.Option("--method", "-m", help="majority-vote, dawid-skene, bcc or glad."),
-    ] = "bcc",
+    method: Annotated[str, opt.method_option(AGGREGATORS)] = "bcc",
     out: opt.RunFolder = None,
     gold: opt.GoldFile = None,
     seed: opt.Seed = 0,
+    published: cfg.AsPublished = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
+    settings: list[cfg.Given],
     reading: opt.Reading,
 ) -> None:
-    """Turn a file of answers into labels with probabilities, and judge every annotator.
+    """Find the label of every item and the skill of every annotator.
 
     [bold]wisecrowd aggregate answers.csv --out run/[/bold]
     """
-    model = opt.made_method(method, AGGREGATORS, seed=seed, quiet=quiet)
-    read = opt.labels_from(labels, reading)
-    from wisecrowd.cli.outcome import fit_and_report
+    name = opt.method_of_command(method, AGGREGATORS)
+    model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
+    from wisecrowd.cli import outcome
 
-    fit_and_report(
-        lambda known: model.fit(read, gold=known),
-        read, out=out, gold=gold, as_json=as_json, quiet=quiet,
-        notes=() if quiet else _note_if_alone(read),
-    )  # fmt: skip
-
-
-def _note_if_alone(labels: Any) -> tuple[str, ...]:
-    item = labels.without_repeats().item
-    if not (item[1:] > item[:-1]).all():
-        return ()
-    return (
-        "note: no item was answered by two people, so nothing shows who is right: "
-        "the probabilities are those of a crowd that is mostly right.",
-    )
+    outcome.check_folder(out)
+    read = opt.answers_from(path, reading)
+    known, notes = opt.gold_from(gold, read)
+    outcome.say_read(read, notes, quiet=quiet)
+    model.fit(read, gold=known)
+    outcome.report(model, read, known, out=out, as_json=as_json, quiet=quiet)

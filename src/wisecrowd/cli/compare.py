@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from wisecrowd import AGGREGATORS
 from wisecrowd.cli import options as opt
+from wisecrowd.cli import settings as cfg
+from wisecrowd.registry import METHODS
 
 HEADINGS = {
     "accuracy": "accuracy",
@@ -18,86 +19,132 @@ HEADINGS = {
 }
 
 
+@cfg.with_settings()
 @opt.with_reading()
 def compare(
-    labels: opt.LabelsFile,
+    path: opt.AnswersFile,
     *,
     methods: Annotated[
         str | None,
         typer.Option(
-            "--methods", "-m", metavar="A,B,...", help="Which ones. Default: all."
+            "--methods",
+            "-m",
+            metavar="A,B,...",
+            help="Names, as in [bold]wisecrowd methods[/bold]. Default: all that can "
+            "be fitted to these files.",
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            "--features",
+            "-f",
+            metavar="FILE",
+            help="Features, one row per item, for the methods that need them.",
         ),
     ] = None,
     gold: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Known classes (columns item and gold) to compare with, which no "
-            "method sees. Default: those in LABELS, if it has any.",
+            help="Known classes (columns item and gold) to compare with. No method "
+            "sees them. Default: those in ANSWERS, if it has any.",
         ),
     ] = None,
+    held_out: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the answers to hide from a second fit, which predicts "
+            "them. 0: no second fit.",
+        ),
+    ] = 0.1,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
+    ids: opt.ItemIds = None,
+    key: opt.FeaturesKey = None,
+    settings: list[cfg.Given],
     reading: opt.Reading,
 ) -> None:
-    """Run several methods on the same answers and compare them.
+    """Fit several methods to the same answers, and compare them.
 
-    Against known classes where there are some; otherwise by how far the methods agree
-    and by how well each predicts answers that it has not seen.
+    [bold]wisecrowd compare answers.csv --gold gold.csv[/bold]
+
+    With known classes, the labels are scored. In any case the methods are compared by
+    how well they predict held-out answers, and by how often their labels agree.
     """
-    chosen = opt.several(methods) or AGGREGATORS
-    names = [opt.method_name(n, AGGREGATORS) for n in chosen]
-    models = {n: opt.made_method(n, AGGREGATORS, seed=seed, quiet=quiet) for n in names}
-    read = opt.labels_from(labels, reading)
-    _compare(models, read, gold=gold, seed=seed, as_json=as_json, quiet=quiet)
+    names = _names(methods, with_features=features is not None)
+    models = cfg.made_methods(names, settings, seed=seed, quiet=quiet)
+    from wisecrowd.io.join import join_features, join_note, read_feature_table
+    from wisecrowd.results.comparison import compared
+
+    read, X, notes = opt.answers_from(path, reading), None, []
+    if features is not None:
+        table = read_feature_table(features, ids, key)
+        read, X = join_features(read, table), table.X
+        notes = [join_note(read, table)]
+    known, more = opt.gold_from(gold, read)
+    if not quiet:
+        from wisecrowd.cli.show import say_read
+
+        say_read(read, [*notes, *more])
+    found = compared(
+        models, read, X=X, items=read.items, gold=known, seeds=[seed],
+        held_out=held_out,
+    )  # fmt: skip
+    n_gold = len(read.gold if known is None else known)
+    _report(found, read, n_gold, as_json=as_json, quiet=quiet)
 
 
-def _compare(
-    models: dict[str, Any], labels: Any, *, gold: Path | None, seed: int, **how: bool
-) -> None:
-    from wisecrowd.cli.contest import agreement, contest
-    from wisecrowd.cli.show import say, say_read, show_json
+def _names(methods: str | None, *, with_features: bool) -> list[str]:
+    from wisecrowd.registry import method_name
+
+    if methods is not None:
+        return [method_name(name) for name in opt.several(methods) or []]
+    needs = ("answers", "features") if with_features else ("answers",)
+    return [name for name in METHODS if METHODS.info(name).needs in needs]
+
+
+def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -> None:
+    from wisecrowd.cli.show import say, show_json
+    from wisecrowd.cli.wording import as_options
     from wisecrowd.metrics import krippendorff_alpha
+    from wisecrowd.results.comparison import agreement_between
 
-    known, notes = labels.gold, list[str]()
-    if gold is not None:
-        from wisecrowd.io.gold import read_gold
-
-        known, notes = read_gold(gold, labels)
-    alpha = krippendorff_alpha(labels)
-    if not how["quiet"]:
-        say_read(labels, notes)
-    table = contest(models, labels, known, seed=seed)
-    between = agreement(models)
-    if how["as_json"]:
+    alpha, between = krippendorff_alpha(read), agreement_between(found.labels)
+    if as_json:
         show_json(
             {
                 "krippendorff_alpha": alpha,
-                "n_gold": len(known),
-                "methods": table,
+                "n_gold": n_gold,
+                "methods": found.scores,
                 "agreement": between.to_dict(),
             }
         )
-    else:
-        _show(table, between, alpha, len(known))
-        if not how["quiet"]:
-            say(
-                "unseen: mean log probability of answers hidden from the fit; nearer "
-                "to 0 is better."
-            )
+    elif not quiet:
+        _show(found.scores, between, alpha, n_gold)
+        say(
+            "log loss, calibration: lower is better. unseen: mean log probability of "
+            "answers\nthat were hidden from the fit; closer to 0 is better."
+        )
+    if not quiet:
+        for name, note in found.scores[["method", "note"]].values.tolist():
+            if note:
+                say(f"note: {name} could not be fitted: {as_options(note)}")
 
 
-def _show(table: Any, between: Any, alpha: float, n_gold: int) -> None:
+def _show(scores: Any, between: Any, alpha: float, n_gold: int) -> None:
     from wisecrowd.cli.show import number, show_table
 
-    against = f"against {n_gold:,} gold items" if n_gold else "no gold is known"
-    title = f"Methods ({against}; Krippendorff's alpha of the crowd {number(alpha)})"
+    against = f"{n_gold:,} gold items" if n_gold else "no gold classes"
+    title = f"Methods ({against}; Krippendorff's alpha of the answers {number(alpha)})"
+    shown = [name for name in HEADINGS if scores[name].notna().any()]
     rows = [
-        (row["method"], *(number(v) for v in row.iloc[1:-1]), f"{row['seconds']:.1f}")
-        for _, row in table.iterrows()
+        (row["method"], *(number(row[n], 1 if n == "seconds" else 3) for n in shown))
+        for row in scores.to_dict("records")
     ]
-    show_table(title, ("<method", *(HEADINGS[n] for n in table.columns[1:])), rows)
+    show_table(title, ("<method", *(HEADINGS[name] for name in shown)), rows)
     if len(between) > 1:
         share = [(n, *(f"{v:.1%}" for v in between.loc[n])) for n in between.index]
-        show_table("Items on which two methods agree", ("<", *between.columns), share)
+        show_table("Items with the same label", ("<", *between.columns), share)

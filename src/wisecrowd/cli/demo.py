@@ -1,4 +1,4 @@
-"""``wisecrowd demo``: digits that five people labelled, and what can be learned."""
+"""``wisecrowd demo``: digits, and the answers of five annotators."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,10 +7,10 @@ import typer
 
 from wisecrowd.cli import options as opt
 
-N_INDUCING = 50  # half of the default: digits this small need no more
+SETTINGS: dict[str, Any] = {"n_inducing": 50}  # enough for 8 x 8 pixels
 INTRODUCTION = """\
-Five people say which digit they see: three with care, one at random, and one
-who is wrong on purpose. What can be learned from them, and who is who?
+Five annotators say which digit they see: three are careful, one guesses, and one
+is wrong on purpose. wisecrowd is not told who is who.
 """
 
 
@@ -22,45 +22,47 @@ def demo(
 ) -> None:
     """Learn to read digits from five annotators, two of whom cannot be trusted."""
     from wisecrowd.cli import show
-    from wisecrowd.cli.run_folder import check_folder, write_run
     from wisecrowd.datasets import load_digits_crowd
     from wisecrowd.methods.svgpcr import SVGP, SVGPCR
+    from wisecrowd.results.run_folder import check_folder, write_run
+    from wisecrowd.results.tables import annotator_table
 
     check_folder(out)
     digits: Any = load_digits_crowd(random_state=seed)
     truth = digits.gold.to_numpy()
-    show.say(f"{INTRODUCTION}{digits.labels}\n")
+    show.say(f"{INTRODUCTION}{show.sizes(digits.answers)}\n")
     rows = [_row(*way, digits) for way in _two_steps(digits)]
-    show.say("learning labels, people and a classifier together (SVGPCR) ...")
-    crowd = SVGPCR(N_INDUCING, random_state=seed).fit(
-        digits.X, digits.labels, items=digits.labels.items
+    show.say("Learning labels, annotators and a classifier together (SVGPCR) ...")
+    crowd = SVGPCR(**SETTINGS, random_state=seed).fit(
+        digits.X, digits.answers, items=digits.answers.items
     )
     proba = crowd.predict_proba(digits.X_test)
-    rows.append(_row("SVGPCR, both at once", crowd.label_proba_, proba, digits))
-    show.say("learning from the truth, for comparison (SVGP) ...\n")
-    right = SVGP(N_INDUCING, random_state=seed).fit(digits.X, truth)
+    rows.append(_row("SVGPCR, all at once", crowd.label_proba_, proba, digits))
+    show.say("For comparison: learning from the true classes (SVGP) ...\n")
+    right = SVGP(**SETTINGS, random_state=seed).fit(digits.X, truth)
     proba = right.predict_proba(digits.X_test)
-    rows.append(_row("SVGP, on the truth itself", right.label_proba_, proba, digits))
+    rows.append(_row("SVGP, on the true classes", right.label_proba_, proba, digits))
     show.show_table(
-        f"{len(digits.X_test):,} new digits, which nobody labelled",
+        f"Predictions for {len(digits.X_test):,} new digits without answers",
         ("<method", "accuracy", "log loss", "calibration error", "labels right"),
         rows,
     )  # fmt: skip
     typer.echo(
-        "log loss and calibration error: lower is better. labels right: of the "
-        f"{len(truth):,}\ndigits that people labelled.\n"
+        "log loss, calibration error: lower is better. labels right: share of the "
+        f"{len(truth):,}\ndigits with answers whose label is the true class.\n"
     )
-    show.show_annotators(crowd.annotator_summary().assign(truth=_accuracies(digits)))
-    write_run(crowd, digits.labels, out)
+    show.show_annotators(annotator_table(crowd).assign(truth=_accuracies(digits)))
+    write_run(crowd, digits.answers, out)
     show.say(
-        f"wrote what SVGPCR found to {out}/ (labels, annotators, confusion, model)\n"
-        f"next: wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/\n"
-        f"      wisecrowd aggregate ANSWERS.csv --out run/     if there are no features"
+        f"Wrote {out}/: labels, annotators, confusion, trace and model of SVGPCR.\n"
+        f"Next, with files of your own:\n"
+        f"  wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/\n"
+        f"  wisecrowd aggregate ANSWERS.csv --out run/     if there are no features"
     )
 
 
 def _two_steps(digits: Any) -> list[tuple[str, Any, Any]]:
-    """Return what one learns by labelling first, and then training on the labels."""
+    """Return the predictions of two steps: label first, then train on the labels."""
     from sklearn.linear_model import LogisticRegression
 
     from wisecrowd.methods.dawid_skene import DawidSkene
@@ -69,11 +71,11 @@ def _two_steps(digits: Any) -> list[tuple[str, Any, Any]]:
     ways = {"majority vote": MajorityVote(), "Dawid-Skene": DawidSkene(progress=False)}
     found = []
     for name, method in ways.items():
-        method.fit(digits.labels)
+        method.fit(digits.answers)
         classifier = LogisticRegression(max_iter=1000)
         classifier.fit(digits.X, method.labels_)
         proba = classifier.predict_proba(digits.X_test)
-        found.append((f"{name}, then logistic", method.label_proba_, proba))
+        found.append((f"{name} + logistic", method.label_proba_, proba))
     return found
 
 
@@ -87,10 +89,10 @@ def _row(name: str, trained: Any, proba: Any, digits: Any) -> tuple[str, ...]:
 
 
 def _accuracies(digits: Any) -> Any:
-    """Return the share of each annotator's answers that are right, in truth."""
+    """Return the share of each annotator's answers that name the true class."""
     import numpy as np
 
-    labels, truth = digits.labels, digits.gold.to_numpy()
-    right = digits.classes[labels.label] == truth[labels.item]
-    n_right = np.bincount(labels.annotator, right, len(labels.annotators))
-    return n_right / np.bincount(labels.annotator, minlength=len(labels.annotators))
+    answers, truth = digits.answers, digits.gold.to_numpy()
+    right = digits.classes[answers.answer] == truth[answers.item]
+    n_right = np.bincount(answers.annotator, right, len(answers.annotators))
+    return n_right / answers.codes.n_per_annotator

@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -11,17 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wisecrowd import CLASSIFIERS, METHODS
+from wisecrowd.registry import CLASSIFIERS, METHODS, Methods, method_name
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from wisecrowd.annotations import Annotations
 
 _FEATURES = "Reading the file of features"
 
-LabelsFile = Annotated[
+AnswersFile = Annotated[
     Path,
     typer.Argument(
-        metavar="LABELS",
+        metavar="ANSWERS",
         show_default=False,
         help="The answers: a table (CSV, TSV, Parquet, JSON) or an export of "
         "Zooniverse, Label Studio, MTurk, Toloka or peerannot.",
@@ -29,14 +30,14 @@ LabelsFile = Annotated[
 ]
 RunFolder = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="RUN", help="Folder to write the run into."),
+    typer.Option("--out", "-o", metavar="RUN", help="Folder to write the run to."),
 ]
 GoldFile = Annotated[
     Path | None,
     typer.Option(
         "--gold",
         metavar="FILE",
-        help="Known classes (columns item and gold), used inside the fit.",
+        help="Known classes (columns item and gold), used in the fit.",
     ),
 ]
 ItemIds = Annotated[
@@ -45,8 +46,8 @@ ItemIds = Annotated[
         "--ids",
         rich_help_panel=_FEATURES,
         metavar="COL",
-        help="Column (or array) of the item ids. Default: the one called item, id or "
-        "the like; without one, rows are items 0, 1, 2, ...",
+        help="Column (or array) of the item ids. Default: a column with a usual name, "
+        "such as item or id. Without one, the rows are items 0, 1, 2, ...",
     ),
 ]
 FeaturesKey = Annotated[
@@ -55,16 +56,31 @@ FeaturesKey = Annotated[
         "--key",
         rich_help_panel=_FEATURES,
         metavar="NAME",
-        help="Array (npz, HDF5) or column of vectors (Parquet) that holds them.",
+        help="Array (npz, HDF5) or column of vectors (Parquet) that has the features.",
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of tables.")
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but what is asked for.")
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print no messages; only what was requested with --json.",
+    ),
 ]
+
+
+def method_option(methods: Methods) -> Any:
+    """Return the option ``--method``, with the names of these methods as its help."""
+    names = ", ".join(methods)
+    text = f"One of {names}. See [bold]wisecrowd methods[/bold]."
+    return typer.Option("--method", "-m", metavar="NAME", help=text)
+
+
+# -- options that a command gets as one ---------------------------------------------
 
 
 def _reading(text: str, metavar: str | None = None) -> Any:
@@ -74,22 +90,24 @@ def _reading(text: str, metavar: str | None = None) -> Any:
 
 READING = {
     "format": _reading(
-        "long, wide, zooniverse, label_studio, mturk, toloka or peerannot, if the "
-        "file does not show it."
+        "long, wide, zooniverse, label_studio, mturk, toloka or peerannot. Default: "
+        "recognised from the content."
     ),
-    "task": _reading("The question, if people answered several."),
-    "workflow": _reading("Of Zooniverse: id or name."),
-    "version": _reading("Of Zooniverse: workflow version."),
+    "task": _reading("The question, if the annotators answered several."),
+    "workflow": _reading("Zooniverse only: id or name of the workflow."),
+    "version": _reading("Zooniverse only: version of the workflow."),
     "item": _reading("Column of the items.", "COL"),
     "annotator": _reading("Column of the annotators.", "COL"),
-    "label": _reading("Column of the labels.", "COL"),
+    "answer": _reading("Column of the answers.", "COL"),
     "classes": _reading(
-        "The classes, in order, if not just those that occur.", "A,B,..."
+        "The classes, in order. Default: all answers that occur.", "A,B,..."
     ),
     "answers": _reading(
-        "Answers that are not classes, such as 'cannot tell'.", "A,B,..."
+        "Possible answers that are not classes, such as 'cannot tell'.", "A,B,..."
     ),
-    "drop_repeats": _reading("Keep one answer of a person on an item.", "first|last"),
+    "drop_repeats": _reading(
+        "Keep one answer per annotator and item: the first or the last.", "first|last"
+    ),
 }
 """The options that say how to read a file of answers; each is a text, or None."""
 
@@ -97,28 +115,35 @@ Reading = dict[str, str | None]  # what was given for them
 Command = Callable[..., None]
 
 
-def with_reading(*, without: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """Give a command the options of `READING`; it gets them as one, ``reading``."""
-    offered = [name for name in READING if name not in without]
+def gathered(
+    offered: Mapping[str, Any], into: str, made: Callable[[dict[str, Any]], Any]
+) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command more options, which it gets as one.
+
+    Parameters
+    ----------
+    offered : mapping
+        From the name of an argument to its annotation, as Typer reads it. The default
+        of each is None.
+    into : str
+        The argument of the command that receives them.
+    made : function
+        What that argument becomes, from the values of all of them.
+    """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def run(**given: Any) -> None:
             chosen = {name: given.pop(name) for name in offered}
-            command(**given, reading={**dict.fromkeys(READING), **chosen})
+            command(**given, **{into: made(chosen)})
 
         own = signature(command)
-        kept = [p for name, p in own.parameters.items() if name != "reading"]
+        kept = [p for name, p in own.parameters.items() if name != into]
         more = [
-            Parameter(
-                name,
-                Parameter.KEYWORD_ONLY,
-                default=None,
-                annotation=Annotated[str | None, READING[name]],
-            )
-            for name in offered
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=what)
+            for name, what in offered.items()
         ]
-        # what Typer looks at to make options of arguments
+        # Typer makes options from the signature and the annotations.
         run.__signature__ = own.replace(parameters=kept + more)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in kept + more}
         return run
@@ -126,33 +151,17 @@ def with_reading(*, without: Sequence[str] = ()) -> Callable[[Command], Command]
     return decorate
 
 
-_KEYWORDS = (
-    "(format|task|workflow|version|item|annotator|label|classes|answers|drop_repeats|"
-    "key|n_inducing)"
-)
+def with_reading(*, without: Sequence[str] = ()) -> Callable[[Command], Command]:
+    """Give a command the options of `READING`; it gets them as one, ``reading``."""
+    offered = {
+        name: Annotated[str | None, option]
+        for name, option in READING.items()
+        if name not in without
+    }
+    return gathered(offered, "reading", lambda given: dict.fromkeys(READING) | given)
 
 
-def as_options(sentence: str) -> str:
-    """Return a sentence of the library in the words of the command line.
-
-    Examples
-    --------
-    >>> as_options("Choose with task=. Or say format='wide'.")
-    "Choose with --task. Or say --format 'wide'."
-    >>> as_options("Pass classes=['1.5', '2', ...], or answers=[...].")
-    'Pass --classes 1.5,2,..., or --answers A,B,....'
-    """
-    dashed = re.sub(rf"\b{_KEYWORDS}=\[(.*?)\]", _as_list, sentence)
-    dashed = re.sub(rf"\b{_KEYWORDS}=(?=')", r"--\1 ", dashed)
-    dashed = re.sub(rf"\b{_KEYWORDS}=(?=[\s,.;)])", r"--\1", dashed)
-    dashed = dashed.replace("repeats=True", "--repeats")
-    dashed = dashed.replace("--n_inducing", "--inducing")
-    return dashed.replace("--drop_repeats", "--drop-repeats")
-
-
-def _as_list(found: re.Match[str]) -> str:
-    name, names = found[1], found[2].replace("'", "").replace(", ", ",")
-    return f"--{name} {'A,B,...' if names == '...' else names}"
+# -- what the options turn into -----------------------------------------------------
 
 
 def several(text: str | None) -> list[str] | None:
@@ -169,8 +178,8 @@ def several(text: str | None) -> list[str] | None:
     return [name.strip() for name in row if name.strip()]
 
 
-def labels_from(path: Path, reading: Reading) -> "Annotations":
-    """Read the answers; names given as text become numbers where labels are."""
+def answers_from(path: Path, reading: Reading) -> "Annotations":
+    """Read the answers. Classes given as text become numbers if the answers are."""
     from wisecrowd.io.columns import retyped
     from wisecrowd.io.read import read_annotations
 
@@ -181,60 +190,39 @@ def labels_from(path: Path, reading: Reading) -> "Annotations":
     return read_annotations(path, **options)
 
 
-def method_name(name: str, methods: Mapping[str, type]) -> str:
-    """Return the name as ``METHODS`` has it, or say which there are.
+def gold_from(
+    path: Path | None, annotations: "Annotations"
+) -> tuple["pd.Series | None", list[str]]:
+    """Read known classes of the annotations' items; and what to tell about them."""
+    from wisecrowd._checks import InputError
+    from wisecrowd.io.gold import matched_gold, read_gold
 
-    Examples
-    --------
-    >>> from wisecrowd import AGGREGATORS
-    >>> method_name("Dawid_Skene", AGGREGATORS)
-    'dawid-skene'
-    """
+    if path is None:
+        return None, []
+    try:
+        known, notes = matched_gold(read_gold(path), annotations)
+    except InputError as error:
+        # The command line has no options for the columns of this file.
+        said = re.sub(r"Name it with \w+=, or call", "Call", str(error))
+        raise InputError(_about(path, said)) from None
+    return known, [_about(path, note) for note in notes]
+
+
+def _about(path: Path, sentence: str) -> str:
+    """Return a sentence that names its file."""
+    return sentence if str(path) in sentence else f"{path}: {sentence}"
+
+
+def method_of_command(name: str, methods: Methods) -> str:
+    """Return the name of a method of this command, or say which command has it."""
     from wisecrowd._checks import InputError, listed
 
     key = name.strip().lower().replace("_", "-")
-    if key in methods:
-        return key
-    if key in METHODS:
-        other = "fit, with --features" if key in CLASSIFIERS else "aggregate"
+    if key in METHODS and key not in methods:
+        what = "features" if key in CLASSIFIERS else "answers alone"
+        other = "fit ANSWERS --features FILE" if key in CLASSIFIERS else "aggregate"
         raise InputError(
-            f"{key} is a method of another command, 'wisecrowd {other}'; the methods "
-            f"of this one are {listed(methods)}."
+            f"{key} learns from {what}: use 'wisecrowd {other}'. The methods of this "
+            f"command are {listed(methods, 20)}."
         )
-    close = get_close_matches(key, list(methods), n=1, cutoff=0.5)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise InputError(
-        f"there is no method {name!r}; the methods are {listed(methods)}.{hint}"
-    )
-
-
-def made_method(
-    name: str, methods: Mapping[str, type], *, seed: int, quiet: bool, **settings: Any
-) -> Any:
-    """Return a method with these settings, None being its default.
-
-    The seed goes where something is drawn at random.
-    """
-    from wisecrowd._checks import InputError
-
-    key = method_name(name, methods)
-    kind: Any = methods[key]
-    known = kind._get_param_names()
-    chosen = {name: value for name, value in settings.items() if value is not None}
-    unknown = [OPTION_OF[name] for name in chosen if name not in known]
-    if unknown:
-        raise InputError(f"{key} has no use for {' and '.join(unknown)}: leave it out.")
-    wanted = {"random_state": seed, "progress": False if quiet else None}
-    return kind(**{k: v for k, v in wanted.items() if k in known}, **chosen)
-
-
-OPTION_OF = {
-    "n_inducing": "--inducing",
-    "kernel": "--kernel",
-    "link": "--link",
-    "epsilon": "--epsilon",
-    "annotator_prior": "--prior",
-    "max_epochs": "--epochs",
-    "time_limit": "--time-limit",
-}
-"""The option that sets each setting of a classifier."""
+    return method_name(name, methods)

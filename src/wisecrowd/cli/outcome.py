@@ -1,122 +1,95 @@
 """What a fit leaves, whichever command asked for it: tables, JSON, a run folder."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from wisecrowd.cli import show
-from wisecrowd.io.gold import read_gold, truth_of
-from wisecrowd.cli.run_folder import check_folder, label_table, write_run
 from wisecrowd.annotations import Annotations
-from wisecrowd.maths.dependence import weight_of_answers
-from wisecrowd.metrics import scores
+from wisecrowd.cli import show
+from wisecrowd.results.run_folder import check_folder, write_run
+from wisecrowd.results.summary import (
+    answers_that_count,
+    cautions,
+    gold_scores,
+    summarise,
+)
+from wisecrowd.results.tables import annotator_table, label_table
 
-WORTH_SAYING = 0.02  # less than that is noise
+__all__ = ["check_folder", "report", "say_read"]
 
-Fit = Callable[[pd.Series | None], Any]  # from known classes to the fitted model
+NOTICEABLE = 0.02  # a smaller correlation is noise
 
 
-def fit_and_report(
-    fit: Fit,
-    labels: Annotations,
+def say_read(annotations: Annotations, notes: Iterable[str], *, quiet: bool) -> None:
+    """Print what was read, and what to know about it before the fit."""
+    if not quiet:
+        warned = [f"note: {sentence}" for sentence in cautions(annotations)]
+        show.say_read(annotations, [*notes, *warned])
+
+
+def report(
+    model: Any,
+    annotations: Annotations,
+    known: Any,
     *,
     out: Path | None,
-    gold: Path | None,
     as_json: bool,
     quiet: bool,
-    notes: tuple[str, ...] = (),
 ) -> None:
-    """Fit, print what was read and what was found, write the run folder.
+    """Write the run folder, and print what was found.
 
     Parameters
     ----------
-    fit : function
-        Takes the known classes, or None, and returns the fitted model.
-    labels : Annotations
-        What it is fitted on, over all items of the model.
-    out, gold : path or None
-        The run folder to write; a file of known classes, used inside the fit.
+    model : fitted method
+        The model.
+    annotations : Annotations
+        What it was fitted on, over all items of the model.
+    known : Series or None
+        The gold classes that the fit used. Without them, the gold classes of the file
+        are compared with the labels.
+    out : path or None
+        The run folder to write.
     as_json, quiet : bool
         One JSON object instead of tables; no messages.
-    notes : tuple of str
-        What else there is to say about what was read.
     """
-    check_folder(out)
-    known = None
-    if gold is not None:
-        known, more = read_gold(gold, labels)
-        notes = (*notes, *more)
-    if not quiet:
-        show.say_read(labels, notes)
-    model = fit(known)
+    if known is not None:
+        annotations = annotations.with_gold({})
     if out is not None:
-        write_run(model, labels, out)
+        write_run(model, annotations, out)
     if as_json:
-        _show_json(model, labels, out)
+        run = None if out is None else str(out)
+        show.show_json({**summarise(model, annotations), "run": run})
     elif not quiet:
-        _show(model, labels, known)
+        _show(model, annotations)
     if not quiet:
-        said = "nothing was written; add --out RUN to keep it" if out is None else None
-        show.say(said or f"wrote {out}: labels, annotators, confusion, trace, model")
+        said = "Nothing was written. Add --out RUN to keep the results."
+        if out is not None:
+            said = f"Wrote {out}: labels, annotators, confusion, trace and model."
+        show.say(said)
 
 
-def _show(model: Any, labels: Annotations, known: pd.Series | None) -> None:
-    items = label_table(model, labels)
+def _show(model: Any, annotations: Annotations) -> None:
+    items = label_table(model, annotations)
     show.show_classes(items, model.classes_)
     show.show_items(items)
-    show.show_annotators(model.annotator_summary())
-    if model.dependence_ >= WORTH_SAYING:
-        show.say(_said_of_dependence(model.dependence_, labels))
-    if known is None and len(labels.gold):
-        score = _gold_scores(model, labels)
+    show.show_annotators(annotator_table(model))
+    if model.dependence_ >= NOTICEABLE:
+        show.say(said_of_dependence(model.dependence_, annotations))
+    score = gold_scores(model, annotations)
+    if score is not None:
         show.say(
-            f"against the gold in the file ({score['n_items']:,.0f} items), which the "
-            f"fit did not use: accuracy {score['accuracy']:.3f}, "
-            f"log loss {score['log_loss']:.3f}"
+            f"Compared with the gold classes in the file ({score['n_items']:,.0f} "
+            f"items), which the fit did not use: accuracy {score['accuracy']:.3f}, "
+            f"log loss {score['log_loss']:.3f}."
         )
 
 
-def _said_of_dependence(dependence: float, labels: Annotations) -> str:
-    n_each = len(labels) / max(len(np.unique(labels.item)), 1)
-    worth = n_each * weight_of_answers(np.array([n_each]), dependence)[0]
+def said_of_dependence(dependence: float, annotations: Annotations) -> str:
+    """Return what the dependence means for the answers at hand."""
+    n_mean, independent = answers_that_count(annotations, dependence)
     return (
-        f"people err together on hard items (correlation {dependence:.2f}): "
-        f"{n_each:.1f} answers an item are worth {worth:.1f}, and were believed so"
-    )
-
-
-def _gold_scores(model: Any, labels: Annotations) -> dict[str, float]:
-    truth = truth_of(labels, labels.gold)
-    table = scores(truth, model.label_proba_, model.classes_)
-    return {str(name): float(table[name].loc["all"]) for name in table}
-
-
-def _show_json(model: Any, labels: Annotations, out: Path | None) -> None:
-    report: Any = labels.report
-    summary = model.annotator_summary()
-    show.show_json(
-        {
-            "method": type(model).__name__,
-            "read": {
-                "path": str(report.path),
-                "format": report.format,
-                "n_rows": report.n_rows,
-                "left_out": dict(report.left_out),
-                "notes": list(report.notes),
-            },
-            "n_items": len(labels.items),
-            "n_annotators": len(labels.annotators),
-            "n_annotations": len(labels),
-            "classes": model.classes_,
-            "bound": model.trace_["bound"].iloc[-1],
-            "seconds": model.trace_["seconds"].iloc[-1],
-            "dependence": model.dependence_,
-            **show.flagged(summary),
-            "labels": label_table(model, labels),
-            "annotators": summary,
-            "run": None if out is None else str(out),
-        }
+        f"Annotators make the same mistakes on hard items (correlation "
+        f"{dependence:.2f}):\n{n_mean:.1f} answers per item count as "
+        f"{independent:.1f} independent ones. The probabilities take this into "
+        f"account."
     )

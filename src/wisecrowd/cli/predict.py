@@ -25,13 +25,13 @@ def predict(
         ),
     ],
     *,
-    labels: Annotated[
+    annotations: Annotated[
         Path | None,
         typer.Option(
-            "--labels",
-            "-l",
+            "--annotations",
+            "-a",
             metavar="FILE",
-            help="Answers on some of them, by known or new annotators.",
+            help="Answers on some of the new items, by known or new annotators.",
         ),
     ] = None,
     out: Annotated[
@@ -48,37 +48,38 @@ def predict(
 
     [bold]wisecrowd predict run/ new.parquet --out predictions.csv[/bold]
 
-    Where some of them have been answered already, --labels uses that too.
+    If some of them already have answers, add these with --annotations.
     """
-    from wisecrowd.io.join import features_from, joined, said
-    from wisecrowd.cli.run_folder import check_table_file
+    from wisecrowd.cli import show
+    from wisecrowd.io.join import join_features, join_note, read_feature_table
+    from wisecrowd.results.run_folder import check_table_file
 
     check_table_file(out)
     model = _classifier(run)
-    table = features_from(features, ids, key)
+    table = read_feature_table(features, ids, key)
     _check_width(model, table.X, features)
     both: Any = None
-    notes: tuple[str, ...] = (str(table),)
-    if labels is not None:
-        read = opt.labels_from(labels, reading)
-        _check_answers(model, read, labels)
-        both = joined(read, table)
-        notes = (str(read.report), f"  {both}", *said(table, both))
+    notes = [str(table)]
+    if annotations is not None:
+        read = opt.answers_from(annotations, reading)
+        _check_answers(model, read, annotations)
+        both = join_features(read, table)
+        notes = [str(read.report), f"  {show.sizes(both)}", join_note(both, table)]
     _predict(model, table, both, out=out, notes=notes, as_json=as_json, quiet=quiet)
 
 
 def _predict(
     model: Any, table: Any, both: Any, *, out: Any, notes: Any, **how: bool
 ) -> None:
-    import numpy as np
-
     from wisecrowd.cli import show
-    from wisecrowd.cli.run_folder import probability_table, write_table
+    from wisecrowd.cli.wording import as_options
+    from wisecrowd.results.run_folder import write_table
+    from wisecrowd.results.tables import probability_table
 
     if not how["quiet"]:
-        show.say(opt.as_options("\n".join(notes)))
+        show.say(as_options("\n".join(notes)))
     names = table.items if both is None else both.items
-    n_answers = 0 if both is None else np.diff(both.row_start)
+    n_answers = 0 if both is None else both.codes.n_per_item
     proba = model.predict_proba(table.X, both, items=names)
     found = probability_table(names, proba, model.classes_, n_answers)
     if out is not None:
@@ -89,8 +90,8 @@ def _predict(
         show.show_classes(found, model.classes_)
         show.show_items(found)
     if not how["quiet"]:
-        nothing = "nothing was written; add --out FILE to keep it"
-        show.say(nothing if out is None else f"wrote {out}: {len(found):,} items")
+        nothing = "Nothing was written. Add --out FILE to keep the predictions."
+        show.say(nothing if out is None else f"Wrote {out}: {len(found):,} items.")
 
 
 def _classifier(run: Path) -> Any:
@@ -102,8 +103,8 @@ def _classifier(run: Path) -> Any:
     if isinstance(model, CrowdClassifier):
         return model
     raise InputError(
-        f"{run}: this run is of {type(model).__name__}, which learns nothing from "
-        f"features. Make one with 'wisecrowd fit ANSWERS --features FILE --out RUN'."
+        f"{run}: the model of this run is {type(model).__name__}, which does not use "
+        f"features. Fit one with 'wisecrowd fit ANSWERS --features FILE --out RUN'."
     )
 
 
@@ -112,8 +113,8 @@ def _check_width(model: Any, X: Any, path: Path) -> None:
 
     if X.shape[1] != model.n_features_in_:
         raise InputError(
-            f"{path}: it has {X.shape[1]:,} features an item, but the run was fitted "
-            f"on {model.n_features_in_:,}. Bring the same columns, in the same order."
+            f"{path}: it has {X.shape[1]:,} features per item, but the run was fitted "
+            f"on {model.n_features_in_:,}. Give the same columns, in the same order."
         )
 
 
@@ -125,6 +126,7 @@ def _check_answers(model: Any, read: Any, path: Path) -> None:
     unknown = read.answers[~np.isin(read.answers, model.answers_)]
     if len(unknown):
         raise InputError(
-            f"{path}: the answers {listed(unknown, 5)} were not there at the fit, "
-            f"which knows {listed(model.answers_, 20)}."
+            f"{path}: the answers {listed(unknown, 5)} did not occur in the fit, where "
+            f"the possible answers were {listed(model.answers_, 20)}. Correct them, or "
+            f"take them out."
         )

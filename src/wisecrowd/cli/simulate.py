@@ -1,4 +1,4 @@
-"""``wisecrowd simulate``: a crowd whose truth is known, as files."""
+"""``wisecrowd simulate``: files of a crowd whose true classes are known."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,64 +16,90 @@ def simulate(
             "-o",
             metavar="FILE",
             show_default=False,
-            help="Table of answers: .csv, .tsv, .parquet, .json or .jsonl. The truth "
-            "goes beside it, in NAME.gold.csv.",
+            help="Table of answers: .csv, .tsv, .parquet, .json or .jsonl. The true "
+            "classes go to NAME.gold.csv.",
         ),
     ],
     *,
     items: Annotated[int, typer.Option(min=1, help="Number of items.")] = 1000,
     annotators: Annotated[int, typer.Option(min=1, help="Number of annotators.")] = 30,
     classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 4,
-    answers: Annotated[float, typer.Option(min=0, help="Mean answers an item.")] = 5.0,
+    answers: Annotated[
+        float,
+        typer.Option(min=0, help="Mean number of answers per item."),
+    ] = 5.0,
     accuracy: Annotated[
-        float, typer.Option(min=0, max=1, help="Mean accuracy of the skilled.")
+        float,
+        typer.Option(min=0, max=1, help="Mean accuracy of skilled annotators."),
     ] = 0.75,
     spammers: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of annotators who guess.")
+        float,
+        typer.Option(min=0, max=1, help="Share of annotators who guess."),
     ] = 0.1,
     adversaries: Annotated[
-        float, typer.Option(min=0, max=1, help="Share who answer wrongly on purpose.")
+        float,
+        typer.Option(min=0, max=1, help="Share who are wrong on purpose."),
     ] = 0.0,
     cant_tell: Annotated[
-        float, typer.Option(min=0, max=1, help="How often people cannot tell.")
+        float,
+        typer.Option(min=0, max=1, help="Share of answers 'cannot tell'."),
     ] = 0.0,
     repeats: Annotated[
-        bool, typer.Option("--repeats", help="A person may answer an item again.")
+        bool, typer.Option("--repeats", help="An annotator may answer an item again.")
     ] = False,
+    difficulty: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of items that are hard for everybody."),
+    ] = 0.0,
+    copiers: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of annotators who copy others."),
+    ] = 0.0,
+    groups: Annotated[
+        int,
+        typer.Option(min=0, help="Number of groups that make the same mistakes."),
+    ] = 0,
     features: Annotated[
         int,
-        typer.Option(min=0, help="Number of features, into NAME.features.parquet."),
+        typer.Option(
+            min=0, help="Number of features. They go to NAME.features.parquet."
+        ),
     ] = 0,
     seed: opt.Seed = 0,
-    quiet: opt.Quiet = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no messages.")
+    ] = False,
 ) -> None:
-    """Make up a crowd: answers to try things on, with the truth beside them."""
+    """Draw answers of a simulated crowd, and write the true classes beside them."""
     from wisecrowd.simulation.crowds import simulate as simulated
 
     crowd = simulated(
         items, annotators, classes, answers_per_item=answers, accuracy=accuracy,
         spammers=spammers, adversaries=adversaries, cant_tell=cant_tell,
-        repeats=repeats, n_features=features, random_state=seed,
+        repeats=repeats, difficulty=difficulty, copiers=copiers, groups=groups,
+        n_features=features, random_state=seed,
     )  # fmt: skip
     written = _write(crowd, out)
     if not quiet:
-        names = ", ".join(str(path) for path in written)
-        typer.echo(f"{crowd.labels}\nwrote {names}", err=True)
+        from wisecrowd.cli.show import say, sizes
+
+        say(sizes(crowd.answers))
+        say(f"Wrote {', '.join(str(path) for path in written)}.")
 
 
 def _write(crowd: Any, out: Path) -> list[Path]:
-    """Write the answers, the truth and any features; return the files."""
+    """Write the answers, the true classes and any features; return the files."""
     import pandas as pd
 
     from wisecrowd.io.write import write_annotations
 
-    written = [write_annotations(crowd.labels, out)]
-    gold = {"item": crowd.labels.items, "gold": crowd.classes[crowd.truth]}
+    written = [write_annotations(crowd.answers, out)]
+    gold = {"item": crowd.answers.items, "gold": crowd.classes[crowd.truth]}
     written.append(out.with_suffix(".gold.csv"))
     pd.DataFrame(gold).to_csv(written[-1], index=False)
     if crowd.X is not None:
         written.append(out.with_suffix(".features.parquet"))
         table = pd.DataFrame(crowd.X).add_prefix("x")
-        table.insert(0, "item", crowd.labels.items)
+        table.insert(0, "item", crowd.answers.items)
         table.to_parquet(written[-1], index=False)
     return written

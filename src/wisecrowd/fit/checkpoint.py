@@ -88,7 +88,7 @@ class Checkpoint:
         try:
             with safe_open(self.path, framework="numpy") as file:
                 about = json.loads((file.metadata() or {}).get("about", "{}"))
-                tensors = {name: file.get_tensor(name) for name in file.keys()}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
         except (safetensors.SafetensorError, OSError, ValueError) as error:
             raise InputError(
                 f"{self.path} is not a whole checkpoint ({error}). Delete it, or fit "
@@ -162,7 +162,8 @@ def restored(tensors: dict[str, Array], about: dict[str, Any], like: Any) -> Run
         if isinstance(leaf, float | int):  # a plain number becomes one again
             leaves[i] = type(leaf)(leaves[i].item())
     kept["history"] = tuple(
-        (tensors[f"history.{i}"], constant) for i, constant in enumerate(kept["history"])
+        (tensors[f"history.{i}"], constant)
+        for i, constant in enumerate(kept["history"])
     )
     kept["rows"] = tuple(kept["rows"])
     return Run(state=jax.tree.unflatten(structure, leaves), **kept)

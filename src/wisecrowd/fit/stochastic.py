@@ -23,7 +23,7 @@ from wisecrowd.fit.trace import Trace
 MAX_CHUNK = 100  # steps between two updates of what is not learned by steps
 MIN_CHUNK = 4
 WINDOW = 40  # steps over which a gain of the bound is measured
-N_WATCHED = 4096  # items on which the bound is watched
+N_WATCHED = 2048  # items on which the bound is watched
 RAMP = 20  # steps in which the rates come up to their full height
 MAX_FAILURES = 3
 
@@ -202,9 +202,9 @@ def steps_to_take(
 ) -> int:
     """Return how many steps there will be in all: fewer when the end is near."""
     n_steps = run.n_steps
-    if schedule.tol is not None and task.may_converge(place):
-        if gain_per_item(run.history, n_items, schedule.chunk) < schedule.tol:
-            n_steps = min(n_steps, schedule.cooled(run.step))
+    gain = gain_per_item(run.history, n_items, schedule.chunk)
+    if schedule.tol is not None and gain < schedule.tol and task.may_converge(place):
+        n_steps = min(n_steps, schedule.cooled(run.step))
     if schedule.time_limit is not None:
         # Seconds per step, the first compilation included: rather early than late.
         afford = (schedule.time_limit - run.seconds) / (run.seconds / run.step)

@@ -68,7 +68,7 @@ class Trace:
         done: int | None = None,
         total: int | None = None,
     ) -> None:
-        """Add a row as it is; `done` of `total` steps are shown, default: its number."""
+        """Add a row as it is, and show that `done` of `total` steps are done."""
         self._rows.append(row)
         if self._bar is not None:
             said, completed = f"{row['bound']:,.1f}", done or len(self._rows)

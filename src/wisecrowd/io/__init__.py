@@ -1,1 +1,1 @@
-"""Files: answers, features and gold classes in, annotations out."""
+"""Read and write files: annotations, features and gold classes."""

@@ -1,4 +1,4 @@
-"""A column of a file: each value kept once, and the type that all of them have."""
+"""Columns of a file as codes: each distinct value is stored once, with one type."""
 
 from array import array
 from collections.abc import Hashable, Sequence
@@ -17,21 +17,21 @@ DECIMAL = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 
 
 class Coded(NamedTuple):
-    """A column as codes into its distinct values; -1 where there is none."""
+    """A column as codes: positions in its distinct values, -1 for a missing value."""
 
     codes: Array
     names: Array
 
 
 class Coder:
-    """A column in the making, that keeps each value once."""
+    """A column that is built value by value."""
 
     def __init__(self) -> None:
         self.codes = array("i")
         self._code_of: dict[tuple[type, Hashable], int] = {}
 
     def append(self, value: Any) -> None:
-        """Add a row; None is no value."""
+        """Add a value; None and NaN are missing values."""
         if value is None or value != value:  # noqa: PLR0124  (NaN)
             self.codes.append(-1)
             return
@@ -55,7 +55,7 @@ def coded(column: Any) -> Coded:
         n_names = sum(len(chunk.dictionary) for chunk in column.chunks)
         if n_names <= len(column):
             column = column.unify_dictionaries()
-        else:  # every chunk brings all names: slower to unify than to begin anew
+        else:  # most names are in several chunks: decoding is faster
             column = column.cast(column.type.value_type)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
@@ -71,7 +71,7 @@ def coded(column: Any) -> Coded:
 
 
 def retyped(names: Any) -> Array:
-    """Text as numbers if all of it is whole numbers, as booleans if all is true/false.
+    """Return whole numbers as integers, true and false as booleans, the rest as text.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def retyped(names: Any) -> Array:
 def retyped_column(
     column: Coded, what: str, more: Sequence[Any] = ()
 ) -> tuple[Coded, list[Any]]:
-    """Return a column of text as `retyped`, and more values beside it likewise."""
+    """Return a column of text in the type of its values, and `more` likewise."""
     values = retyped(np.append(column.names, np.array(more, dtype=object)))
     if what == "answer" and values.dtype.kind == "O":
         _check_not_measured(column)
@@ -104,7 +104,7 @@ def retyped_column(
 
 
 def checked_column(column: Coded, what: str) -> Coded:
-    """Return a column that has its types from the file, if they are all the same."""
+    """Return a column that has types; raise an error if they are mixed."""
     _check_one_type(column, what)
     return _merged(column, _numbers_as_such(column, what))
 
@@ -113,7 +113,7 @@ def checked_column(column: Coded, what: str) -> Coded:
 
 
 def _merged(column: Coded, names: Array) -> Coded:
-    """Give a column other names, sorted; several may be equal, as "1" and "1.0"."""
+    """Return the column with other names, sorted; equal names get one code."""
     back, unique = pd.factorize(names)
     order = pc.sort_indices(pa.array(unique)).to_numpy()
     rank = np.full(len(order) + 1, -1, dtype=np.int32)
@@ -122,7 +122,7 @@ def _merged(column: Coded, names: Array) -> Coded:
 
 
 def _numbers_as_such(column: Coded, what: str) -> Array:
-    """Return the names; whole numbers as integers, however they are stored."""
+    """Return the names, with whole numbers as integers."""
     names = column.names
     if not len(names) or _family(names[0]) != "a number":
         return names
@@ -146,7 +146,7 @@ def _numbers_as_such(column: Coded, what: str) -> Array:
 
 
 def _check_not_measured(column: Coded) -> None:
-    """Refuse answers that are all numbers and not all whole."""
+    """Raise an error if the answers are numbers and some of them are not whole."""
     text = pa.array(column.names, type=pa.string())
     if not len(text) or not pc.all(pc.match_substring_regex(text, DECIMAL)).as_py():
         return

@@ -1,6 +1,6 @@
 """Feature tables from files: rows are items, columns are numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 from zipfile import BadZipFile
@@ -14,11 +14,18 @@ import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
 from wisecrowd._types import Array
+from wisecrowd.annotations.headers import check_column
+from wisecrowd.features import first_not_finite
 from wisecrowd.io.columns import retyped
-from wisecrowd.annotations.headers import ALIASES, check_column, first_named
+from wisecrowd.io.feature_columns import (
+    ITEM_NAMES,
+    Columns,
+    Parts,
+    features_and_ids,
+    usual_id_name,
+)
 from wisecrowd.io.sources import (
     MISSING,
-    NUMBER,
     Source,
     errors_of_parquet,
     errors_that_name,
@@ -27,38 +34,30 @@ from wisecrowd.io.sources import (
     table_trouble,
 )
 
-ITEM_NAMES = (
-    *ALIASES["item"], "items", "ids", "id", "index", "name", "names",
-    "filename", "unnamed: 0", "__index_level_0__", "",
-)  # fmt: skip
-"""The names by which a column, or an array, of item ids is recognised."""
 FEATURE_NAMES = ("x", "features", "embeddings", "data", "arr_0")
-
-Parts = tuple[Array, Array | None, list[str]]  # features, ids, names of the columns
 
 
 def read_features(
     path: str | PathLike[str], *, item: str | None = None, key: str | None = None
 ) -> tuple[Array, Array | None]:
-    r"""Read a table of features, and the ids of its rows where the file has them.
+    r"""Read a table of features, and the ids of its rows if the file has ids.
 
     Parameters
     ----------
     path : path
         A ``.npy``, ``.npz``, CSV, TSV, Parquet or HDF5 file, recognised by its content.
     item : str, optional
-        The column (or array) that holds the item ids. Default: the one that is called
-        item, task, subject, id, index, filename or the like, else the only column of
-        text.
+        The column (or array) of the item ids. Default: the one called item, task,
+        subject, id, index, filename or similar, otherwise the only column of text.
     key : str, optional
         The array of features in an npz or HDF5 file, or the column of vectors in a
-        Parquet file. Default: the only one that it can be, or the one called X,
-        features, embeddings or data.
+        Parquet file. Default: the only one, or the one called X, features, embeddings
+        or data.
 
     Returns
     -------
     X : array of shape (N, D)
-        The features; float32 if they are so in the file, otherwise float64.
+        The features: float32 if they are float32 in the file, otherwise float64.
     items : array of length N, or None
         The ids: whole numbers or text.
 
@@ -98,7 +97,7 @@ def _checked_ids(items: Array, n_rows: int) -> Array:
         raise InputError(
             f"{int(twice.sum()):,} item ids occur more than once: "
             f"{listed(pd.unique(ids[twice]), 5)} (row {first + 1:,} is the first "
-            f"repeat). Each item has one row of features."
+            f"repeat). Keep one row per item."
         )
     return ids
 
@@ -120,17 +119,15 @@ def _checked_features(X: Array, items: Array | None, names: list[str]) -> Array:
 
 
 def _check_finite(X: Array, items: Array | None, names: list[str]) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):  # one pass without a copy; the usual case
-            return
-    bad = ~np.isfinite(X)
-    if not bad.any():
+    place = first_not_finite(X)
+    if place is None:
         return
-    row, column = (int(i[0]) for i in np.nonzero(bad))
+    row, column = place
+    n_bad = int((~np.isfinite(X)).sum())
     who = "" if items is None else f" (item {listed([items[row]])})"
     which = f"column {names[column]!r}" if names else f"column {column}"
     raise InputError(
-        f"{int(bad.sum()):,} of {X.size:,} values are missing or not finite; the "
+        f"{n_bad:,} of {X.size:,} values are missing or not finite; the "
         f"first is {X[row, column]} in row {row + 1:,}{who}, {which}. Fill them in "
         f"(for example with the column's mean) or leave those items out."
     )
@@ -163,7 +160,7 @@ def _load_trouble(error: Exception) -> str:
             "an array in it holds Python objects, which are not loaded for safety. "
             "Save ids as text, e.g. np.array(ids, dtype=str), and features as numbers."
         )
-    return f"the file is broken, or no array of NumPy: {error}. Save it again."
+    return f"the file is broken, or not an array of NumPy: {error}. Save it again."
 
 
 def _from_hdf5(source: Source, item: str | None, key: str | None) -> Parts:
@@ -198,7 +195,7 @@ def _from_arrays(
 
 
 def _feature_key(shapes: Mapping[str, tuple[int, ...]], key: str | None) -> str:
-    """Return the array that is named, the only one with two axes, or a usual name."""
+    """Return the name of the array: given, the only one with two axes, or usual."""
     shown = ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
     if key is not None:
         if key not in shapes:
@@ -248,7 +245,7 @@ def _from_table(source: Source, item: str | None, key: str | None) -> Parts:
     if item is not None:
         check_column(item, source.columns, "item")
     elif source.with_header:
-        item = _usual_id_name(source.columns)
+        item = usual_id_name(source.columns)
     convert = pacsv.ConvertOptions(
         column_types={} if item is None else {item: pa.string()},
         null_values=list(MISSING),
@@ -258,129 +255,28 @@ def _from_table(source: Source, item: str | None, key: str | None) -> Parts:
         table = pacsv.read_csv(str(source.path), *parse_options(source), convert)
     except pa.ArrowInvalid as error:
         raise InputError(table_trouble(source, str(error))) from None
-    X, ids, names = _from_columns(table, item, key)
+    X, ids, names = features_and_ids(Columns.of_table(table), item, key)
     is_text = ids is not None and ids.dtype.kind == "O"
     return X, retyped(ids) if is_text else ids, names
 
 
-def _usual_id_name(columns: Sequence[str]) -> str | None:
-    return first_named(reversed(columns), ITEM_NAMES)  # of "id" and "ID", the first
-
-
 def _from_parquet(source: Source, item: str | None, key: str | None) -> Parts:
-    with errors_of_parquet():
-        table = pq.read_table(source.path)
-    if item is not None:
-        check_column(item, table.column_names, "item")
-    else:
-        item = _pandas_index(table)
-    if item is None:
-        item = _usual_id_name(table.column_names)
-    return _from_columns(table, item, key)
+    with (
+        errors_of_parquet(),
+        pq.ParquetFile(source.path, buffer_size=1 << 16, pre_buffer=False) as file,
+    ):
+        columns = Columns.of_parquet(file)
+        if item is not None:
+            check_column(item, columns.schema.names, "item")
+        item = item or _pandas_index(columns) or usual_id_name(columns.schema.names)
+        return features_and_ids(columns, item, key)
 
 
-def _pandas_index(table: Any) -> str | None:
+def _pandas_index(columns: Columns) -> str | None:
     """Return the column that was the index of a DataFrame."""
-    known = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    known = (columns.schema.pandas_metadata or {}).get("index_columns", [])
     names = [name for name in known if isinstance(name, str)]
-    return names[0] if len(names) == 1 and names[0] in table.column_names else None
-
-
-def _from_columns(table: Any, named: str | None, key: str | None) -> Parts:
-    """Part the columns of a table into ids and numbers."""
-    if not table.num_rows:
-        raise InputError("there are no rows in it.")
-    vectors = [f.name for f in table.schema if _is_vector(f.type)]
-    others = [
-        f.name for f in table.schema if not _is_number(f.type) and f.name != named
-    ]
-    text = [name for name in others if name not in vectors]
-    if named is None and len(text) == 1:
-        named, text = text[0], []
-    ids = None if named is None else _column_values(table[named])
-    if key is not None or vectors:
-        return _stacked(table, _vector_name(table, vectors, key)), ids, []
-    if text:
-        raise InputError(
-            f"{len(text)} columns hold no numbers: "
-            f"{', '.join(_example(table, name) for name in text[:5])}. Features are "
-            f"numbers: drop those columns or turn them into numbers (one-hot)."
-            f"{'' if named else ' Name the column of item ids with item=.'}"
-        )
-    names = [name for name in table.column_names if name != named]
-    if not names:
-        raise InputError(f"besides the item ids ({named!r}) there is no column.")
-    return _numbers(table, names), ids, names
-
-
-def _column_values(column: Any) -> Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return np.asarray(column.to_numpy())
-
-
-def _is_number(kind: Any) -> bool:
-    return any(
-        is_kind(kind)
-        for is_kind in (
-            pa.types.is_integer, pa.types.is_floating,
-            pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal,
-        )
-    )  # fmt: skip
-
-
-def _is_vector(kind: Any) -> bool:
-    return (
-        pa.types.is_list(kind)
-        or pa.types.is_large_list(kind)
-        or pa.types.is_fixed_size_list(kind)
-    )
-
-
-def _numbers(table: Any, names: list[str]) -> Array:
-    """Return the columns side by side; float32 if all of them are."""
-    kind = _float_type(*(table.schema.field(name).type for name in names))
-    X = np.empty((table.num_rows, len(names)), dtype=kind)
-    for i, name in enumerate(names):
-        X[:, i] = table[name].cast(pa.from_numpy_dtype(kind)).to_numpy()
-    return X
-
-
-def _float_type(*kinds: Any) -> Any:
-    """Return float32 if all of these Arrow types are, otherwise float64."""
-    return np.float32 if set(kinds) == {pa.float32()} else np.float64
-
-
-def _vector_name(table: Any, vectors: list[str], key: str | None) -> str:
-    if key is not None and key in vectors:
-        return key
-    if key is None and len(vectors) == 1:
-        return vectors[0]
-    raise InputError(
-        f"the features should be one column of vectors, and these are: "
-        f"{listed(vectors) or 'none'} (of {listed(table.column_names, 20)}). "
-        f"Choose one with key=."
-    )
-
-
-def _stacked(table: Any, name: str) -> Array:
-    rows = table[name].to_pylist()
-    lengths = [-1 if row is None else len(row) for row in rows]
-    if len(set(lengths)) > 1:
-        odd = next(i for i, n in enumerate(lengths) if n != lengths[0])
-        raise InputError(
-            f"the vectors in column {name!r} differ in length: row 1 has {lengths[0]} "
-            f"values, row {odd + 1:,} has {max(lengths[odd], 0)}."
-        )
-    return np.array(rows, dtype=_float_type(table.schema.field(name).type.value_type))
-
-
-def _example(table: Any, name: str) -> str:
-    """Return the first value of a column that is no number, and its row."""
-    for row, value in enumerate(table[name].to_pylist(), start=1):
-        if value is not None and not NUMBER.fullmatch(str(value).strip()):
-            return f"{name!r} (such as {str(value)[:40]!r} in row {row:,})"
-    return f"{name!r} ({table.schema.field(name).type})"
+    return names[0] if len(names) == 1 and names[0] in columns.schema.names else None
 
 
 READERS: dict[str, Callable[[Source, str | None, str | None], Parts]] = {

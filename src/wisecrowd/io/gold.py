@@ -1,154 +1,214 @@
-"""Files of known classes: item and gold, joined to the answers by id."""
+"""Gold classes: read from a file, and matched to the items of the annotations."""
 
-from pathlib import Path
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from wisecrowd._checks import InputError, listed, vocabulary_values
+from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._types import Gold
 from wisecrowd.annotations import Annotations
-from wisecrowd.io.columns import retyped
-from wisecrowd.annotations.headers import ALIASES, first_named
+from wisecrowd.annotations.headers import ALIASES, check_column, first_named
+from wisecrowd.annotations.headers import GOLD_NAMES as GOLD_COLUMNS
+from wisecrowd.annotations.vocabulary import gold_series, positions
+from wisecrowd.io.columns import Coded, checked_column, coded, retyped_column
+from wisecrowd.io.long_tables import record_columns
+from wisecrowd.io.raw import gold_of_rows
 from wisecrowd.io.sources import (
     Source,
     errors_of_parquet,
     errors_that_name,
     json_content,
     json_records,
+    range_index,
     recognised,
-    table_rows,
+    whole_table,
 )
 
-ITEM_NAMES = ALIASES["item"]
-GOLD_NAMES = ("gold", "label", "class", "truth", "gold_label", "true_label", "answer")
+NAMES = {"item": ALIASES["item"], "gold": (*GOLD_COLUMNS, "label", "class", "answer")}
+"""The names by which the two columns are recognised, in order of preference."""
 
 
-def read_gold(path: Path, annotations: Annotations) -> tuple[pd.Series, list[str]]:
-    """Return item to class, for items that were annotated, and what to note.
+def read_gold(
+    path: str | PathLike[str], *, item: str | None = None, gold: str | None = None
+) -> pd.Series:
+    r"""Read the classes that are known for certain: a Series from item to class.
 
     Parameters
     ----------
-    path : Path
-        A CSV, TSV, Parquet or JSON file with a column for the item and one called
-        gold, label, class or truth; or JSON ``{item: class}``.
-    annotations : Annotations
-        Whose items and classes they are. Ids are compared in their type: the text
-        "7" of a CSV is the number 7 if the items are numbers.
+    path : path
+        A CSV, TSV, Parquet, JSON or JSON lines file with one row per item, or JSON
+        ``{item: class}``. Rows without an item or without a class are ignored.
+    item, gold : str, optional
+        The two columns. Default: the ones called item, task or subject, and gold,
+        truth, label or class.
+
+    Returns
+    -------
+    Series
+        Named gold, with an index named item. Whole numbers in text files are numbers.
+        Pass it to ``fit(..., gold=gold)``. If it has items without answers and
+        features, remove them with :func:`matched_gold`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "gold.csv"
+    >>> _ = path.write_text("item,gold\n8,dog\n7,cat\n")
+    >>> read_gold(path).to_dict()
+    {7: 'cat', 8: 'dog'}
     """
     with errors_that_name(path):
-        frame = _table(recognised(path)).dropna()
-        if frame.empty:
+        items, classes = _columns(recognised(path), {"item": item, "gold": gold})
+        known = gold_series(gold_of_rows(items, classes))
+        if known is None:
             raise InputError("there is no row with an item and a class.")
-        item = _as_typed(frame["item"], annotations.items)
-        _check_once(item, frame["gold"])
-        alike = item.dtype.kind == annotations.items.dtype.kind
-        if not (alike and np.isin(item, annotations.items).any()):
-            raise InputError(
-                f"none of its {len(item):,} items was annotated; it has "
-                f"{listed(item, 3)}, the answers have {listed(annotations.items, 3)}."
-            )
-        gold = pd.Series(_as_typed(frame["gold"], annotations.classes), index=item)
-        gold = gold[~gold.index.duplicated()]
-        kept = gold[gold.index.isin(annotations.items)]
-        _check_classes(annotations, kept)
-        return kept, _notes(path, gold.index[~gold.index.isin(annotations.items)], annotations)
+        return known.rename("gold").rename_axis("item")
 
 
-def truth_of(annotations: Annotations, gold: pd.Series) -> list[Any]:
-    """Return the known class of every item, None where there is none."""
-    return [
-        None if pd.isna(c) else c for c in gold.reindex(annotations.items).astype(object)
-    ]
+def matched_gold(gold: Gold, annotations: Annotations) -> tuple[pd.Series, list[str]]:
+    """Return the gold classes of the items at hand, and a note about other items.
 
+    Ids and classes are compared as text where one side is numbers and the other text.
+    A command calls ``gold, notes = matched_gold(read_gold(path), annotations)``, prints
+    the notes, and passes the gold to ``fit``.
 
-def _table(source: Source) -> pd.DataFrame:
-    """Return the two columns, called item and gold."""
-    if source.kind == "table":
-        names = _names(source.columns)
-        frame = pd.DataFrame(
-            [row for _, row in table_rows(source, names)], dtype=object
-        )
-        return _renamed(frame.replace("", None), names)
-    if source.kind == "parquet":
-        with errors_of_parquet():
-            frame = pq.read_table(source.path).to_pandas()
-        if "item" not in frame and frame.index.name in ITEM_NAMES:
-            frame = frame.reset_index()
-    elif source.kind in ("json", "jsonl"):
-        frame = _json_table(source)
-    else:
+    Parameters
+    ----------
+    gold : dict or Series
+        From item to class, for example from :func:`read_gold`.
+    annotations : Annotations
+        The answers, after the join with the features if there are any.
+
+    Returns
+    -------
+    gold : Series
+        From item to class, in the ids and the classes of the annotations.
+    notes : list of str
+        One sentence about the gold items that are not among the items of the
+        annotations; empty if there are none.
+
+    Examples
+    --------
+    >>> answers = Annotations.from_triples([7, 8], ["ann", "ann"], ["cat", "dog"])
+    >>> gold, notes = matched_gold({"8": "dog", "9": "cat"}, answers)
+    >>> gold.to_dict(), notes
+    ({8: 'dog'}, ["1 gold item is not among the items and is left out: '9'."])
+    """
+    known = gold_series(gold)
+    if known is None:
+        return annotations.with_gold({}).gold, []
+    items = known.index.to_numpy()
+    where = positions(items, annotations.items)
+    if (where < 0).all():
         raise InputError(
-            f"this is a {source.kind} file; gold is a CSV, Parquet or JSON."
+            f"none of the {counted(len(items), 'gold item')} is among the items: gold "
+            f"is known for {listed(items, 3)}, the answers are about "
+            f"{listed(annotations.items, 3)}."
         )
-    return _renamed(frame, _names(frame.columns))
-
-
-def _json_table(source: Source) -> pd.DataFrame:
-    if source.kind == "jsonl":
-        records: Any = [record for _, record in json_records(source)]
-        if len(records) == 1 and not {*ITEM_NAMES} & {*records[0]}:
-            records = records[0]  # {item: class}, on one line
-    else:
-        records = json_content(source)
-    if isinstance(records, dict) and not any(
-        isinstance(value, dict | list) for value in records.values()
-    ):
-        return pd.DataFrame(records.items(), columns=["item", "gold"], dtype=object)
-    if isinstance(records, list) and all(isinstance(r, dict) for r in records):
-        return pd.DataFrame(records, dtype=object)
-    raise InputError(
-        'gold in JSON is {item: class} or a list of {"item": ..., "gold": ...}.'
-    )
-
-
-def _names(columns: Any) -> list[str]:
-    found = [first_named(columns, names) for names in (ITEM_NAMES, GOLD_NAMES)]
-    if None in found:
-        missing = "the item" if found[0] is None else "the class"
-        wanted = ITEM_NAMES[:3] if found[0] is None else GOLD_NAMES[:4]
-        raise InputError(
-            f"no column for {missing} was found; the columns are "
-            f"{listed(columns, 20)}. Call it one of {listed(wanted)}."
-        )
-    return [str(name) for name in found]
-
-
-def _renamed(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    return frame[names].set_axis(["item", "gold"], axis=1)
-
-
-def _as_typed(column: pd.Series, like: Any) -> Any:
-    """Return the values in the type of the vocabulary that they are meant for."""
-    if like.dtype.kind == "O":
-        return column.astype(str).to_numpy(dtype=object)
-    if all(isinstance(value, str) for value in column):
-        return retyped(column.tolist())
-    return vocabulary_values(column, str(column.name))
-
-
-def _check_once(item: Any, gold: pd.Series) -> None:
-    different = pd.Series(gold.astype(str).to_numpy()).groupby(item).nunique() > 1
-    if different.any():
-        raise InputError(
-            f"{int(different.sum())} items have more than one class: "
-            f"{listed(different.index[different], 5)}. Keep one row of each."
-        )
-
-
-def _check_classes(annotations: Annotations, gold: pd.Series) -> None:
     try:
-        annotations.with_gold(gold)
+        matched = annotations.with_gold(known[where >= 0]).gold
     except InputError as error:
-        hint = "If nobody has answered it yet, name all classes with classes=."
+        hint = "If nobody gave this answer yet, name all classes with classes=."
         raise InputError(f"{error} {hint}") from None
+    return matched, _notes(items[where < 0])
 
 
-def _notes(path: Path, unknown: Any, annotations: Annotations) -> list[str]:
+def truth_of(annotations: Annotations, gold: Gold) -> list[Any]:
+    """Return the gold class of every item of the annotations, None where there is none.
+
+    The order is that of ``annotations.items``. Pass the gold that :func:`matched_gold`
+    returned: an unknown item is an error.
+    """
+    names = [*annotations.classes.tolist(), None]  # code -1 is the last
+    return [names[code] for code in annotations.with_gold(gold).gold_codes]
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+def _notes(unknown: Any) -> list[str]:
     if not len(unknown):
         return []
+    are = "is" if len(unknown) == 1 else "are"
     return [
-        f"{path}: {len(unknown):,} of its items were not annotated and are left out: "
-        f"{listed(unknown, 3)}."
+        f"{counted(len(unknown), 'gold item')} {are} not among the items and {are} "
+        f"left out: {listed(unknown, 3)}."
     ]
+
+
+def _columns(source: Source, given: Mapping[str, str | None]) -> list[Coded]:
+    """Return the items and the classes; text tables and keys in JSON have no types."""
+    if source.kind == "table":
+        names = _names(source.columns, given)
+        columns = _coded(whole_table(source, list(names.values())), names)
+        untyped = {*NAMES}
+    elif source.kind == "parquet":
+        with errors_of_parquet():
+            table = pq.read_table(source.path)
+        for name, ids in range_index(table.schema, len(table)).items():
+            table = table.append_column(name, ids)
+        columns, untyped = _coded(table, _names(table.column_names, given)), set()
+    elif source.kind in ("json", "jsonl"):
+        columns, untyped = _json_columns(source, given)
+    else:
+        raise InputError(
+            f"this is a {source.kind} file; gold is read from CSV, Parquet or JSON."
+        )
+    return [
+        retyped_column(column, role)[0]
+        if role in untyped
+        else checked_column(column, role)
+        for role, column in columns.items()
+    ]
+
+
+def _names(columns: Any, given: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the columns of the item and of the class, given or found by name."""
+    found = {}
+    for role, usual in NAMES.items():
+        name = given[role]
+        if name is not None:
+            check_column(name, columns, role)
+        found[role] = name or first_named(columns, usual)
+        if found[role] is None:
+            raise InputError(
+                f"no column for the {role} was found; the columns are "
+                f"{listed(columns, 20)}. Name it with {role}=, or call it one of "
+                f"{listed(usual[:4])}."
+            )
+    return found
+
+
+def _coded(table: Any, names: Mapping[str, str]) -> dict[str, Coded]:
+    return {role: coded(table[name]) for role, name in names.items()}
+
+
+def _json_columns(
+    source: Source, given: Mapping[str, str | None]
+) -> tuple[dict[str, Coded], set[str]]:
+    """Return the columns of a list of records, or of {item: class}."""
+    if source.kind == "jsonl":
+        records: Any = [record for _, record in json_records(source)]
+        if len(records) == 1 and not _is_record(records[0], given):
+            records = records[0]  # {item: class} on one line
+    else:
+        records = json_content(source)
+    untyped = set()
+    if isinstance(records, dict):
+        records = [{"item": item, "gold": known} for item, known in records.items()]
+        given, untyped = dict.fromkeys(NAMES), {"item"}
+    columns, _ = record_columns(
+        enumerate(records, start=1), lambda record: _names(record, given), "record"
+    )
+    return columns, untyped
+
+
+def _is_record(record: Any, given: Mapping[str, str | None]) -> bool:
+    try:
+        return bool(_names(record, given))
+    except InputError:
+        return False

@@ -1,86 +1,92 @@
-"""Answers and features, joined by the ids of the items."""
+"""Feature tables from files, joined to the annotations by the ids of the items."""
 
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.features import read_features
+from wisecrowd.io.sources import errors_that_name
 
 
-class Features(NamedTuple):
-    """A table of features, and how its rows are called."""
+class FeatureTable(NamedTuple):
+    """Features from a file, and the ids of their rows.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    X : array (N, D)
+        The features, one row per item.
+    items : array of length N
+        The ids: those in the file, or the row numbers 0, 1, 2, ...
+    with_ids : bool
+        Whether the ids are from the file.
+    """
 
     path: Path
     X: Array
     items: Array
-    named: bool  # the file has ids; otherwise they are row numbers
+    with_ids: bool
 
     def __str__(self) -> str:
-        """Return what was read, for a person."""
+        """Say in one line what was read."""
         n_items, n_features = self.X.shape
-        how = "ids in the file" if self.named else "rows counted from 0"
-        return f"{self.path}: {n_items:,} items, {n_features:,} features ({how})"
+        ids = "ids in the file" if self.with_ids else "no ids: rows counted from 0"
+        return f"{self.path}: {n_items:,} items, {n_features:,} features ({ids})"
 
 
-def features_from(path: Path, ids: str | None, key: str | None) -> Features:
-    """Read the features; rows without ids are items 0, 1, 2, ..."""
+def read_feature_table(
+    path: str | PathLike[str], ids: str | None = None, key: str | None = None
+) -> FeatureTable:
+    """Read features with :func:`read_features`; rows without ids are items 0, 1, ...
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    ids : str, optional
+        The column (or array) of item ids.
+    key : str, optional
+        The array, or the column of vectors, that holds the features.
+    """
     try:
         X, items = read_features(path, item=ids, key=key)
     except InputError as error:
-        raise InputError(str(error).replace("item=", "--ids")) from None
+        raise InputError(str(error).replace("item=", "ids=")) from None
     if items is None:
-        return Features(path, X, np.arange(len(X)), named=False)
-    return Features(path, X, items, named=True)
+        return FeatureTable(Path(path), X, np.arange(len(X)), with_ids=False)
+    return FeatureTable(Path(path), X, items, with_ids=True)
 
 
-def joined(annotations: Annotations, features: Features) -> Annotations:
-    """Return the answers over all items that have features, in the order of the rows.
+def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
+    """Return the annotations over all items of the table, in the order of its rows.
 
-    Ids that are numbers in one file and text in the other are compared as text.
+    This is :meth:`Annotations.align`, which ``fit(X, y, items=ids)`` uses too. An error
+    names the file. A command calls::
+
+        table = read_feature_table(path, ids, key)
+        joined = join_features(annotations, table)
+        model.fit(table.X, joined, items=table.items)
+        print(join_note(joined, table))
     """
-    annotations, items = _alike(annotations, features.items)
-    answered = annotations.items[annotations.codes.n_per_item > 0]
-    lost = answered[~np.isin(answered, items)]
-    if len(lost):
-        raise InputError(_why_not(features, items, answered, lost))
-    known = np.isin(annotations.items, items)  # gold may name items without features
-    return (annotations if known.all() else annotations.subset(items=answered)).align(items)
+    try:
+        with errors_that_name(table.path):
+            return annotations.align(table.items)
+    except InputError as error:
+        if table.with_ids:
+            raise
+        raise InputError(
+            f"{error} The file has no ids, so its rows are items 0 to "
+            f"{len(table.items) - 1:,}: add a column of item ids."
+        ) from None
 
 
-def _alike(annotations: Annotations, items: Array) -> tuple[Annotations, Array]:
-    kinds = annotations.items.dtype.kind, items.dtype.kind
-    if kinds == ("O", "i"):
-        return annotations, items.astype(str).astype(object)
-    if kinds == ("i", "O"):
-        return annotations.with_items([str(item) for item in annotations.items]), items
-    return annotations, items
-
-
-def _why_not(features: Features, items: Array, answered: Array, lost: Array) -> str:
-    path, n_rows = features.path, len(items)
-    if not features.named:
-        return (
-            f"{path}: its rows have no ids, so they are items 0 to {n_rows - 1:,}, but "
-            f"{len(lost):,} of {len(answered):,} answered items are not among those: "
-            f"{listed(lost, 3)}. Add a column of item ids to the features."
-        )
-    if len(lost) == len(answered):
-        return (
-            f"{path}: none of its {n_rows:,} items was answered; it has "
-            f"{listed(items, 3)}, the answers have {listed(answered, 3)}."
-        )
-    return (
-        f"{path}: {len(lost):,} of {len(answered):,} answered items have no features: "
-        f"{listed(lost, 3)}. Add their rows, or take their answers out."
-    )
-
-
-def said(features: Features, annotations: Annotations) -> tuple[str, ...]:
-    """Return what to tell a person about the join."""
+def join_note(annotations: Annotations, table: FeatureTable) -> str:
+    """Say what was read, and how many of the items have no answer."""
     n_silent = int((annotations.codes.n_per_item == 0).sum())
-    more = f"; {n_silent:,} of them have no answer" if n_silent else ""
-    return (f"{features}{more}",)
+    return f"{table}; {n_silent:,} of them have no answer" if n_silent else str(table)

@@ -1,24 +1,24 @@
-"""Long tables, a row an annotation: from text, Parquet and JSON."""
+"""Long tables, with one row per answer: text, Parquet and JSON."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed
+from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
-from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.sources import Source, json_columns, json_records, whole_table
 
-Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column
+Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column name
 Given = Mapping[str, str | None]  # the columns that the user named
 
 
 def long_text(source: Source, given: Given) -> RawAnnotations:
-    """Read a text table; its values have no types."""
+    """Read a text table; the types are recognised later."""
     names = _column_of(source.columns, given)
     table = whole_table(source, list(dict.fromkeys(names.values())))
     columns = {role: coded(table[name]) for role, name in names.items()}
@@ -26,9 +26,9 @@ def long_text(source: Source, given: Given) -> RawAnnotations:
 
 
 def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
-    """Read a Parquet file, and the list of classes if it is one of ours."""
+    """Read a Parquet file, and the list of classes that wisecrowd may have stored."""
     names = _column_of(schema.names, given)
-    # one column in memory at a time, as it stands: text takes more room than codes
+    # One column at a time: text takes more memory than codes.
     columns = {
         role: coded(pq.read_table(path, columns=[name])[name])
         for role, name in names.items()
@@ -40,7 +40,7 @@ def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
 
 
 def long_json_lines(source: Source, given: Given) -> RawAnnotations:
-    """Read JSON lines with Arrow; where it finds more than one type, line by line."""
+    """Read JSON lines with Arrow; line by line if a column has several types."""
     _, first = next(json_records(source))
     if isinstance(first, dict):
         names = _column_of(first, given)
@@ -52,13 +52,13 @@ def long_json_lines(source: Source, given: Given) -> RawAnnotations:
 
 
 def long_json(content: Any, given: Given) -> RawAnnotations:
-    """Find the annotations in a list of records, or in columns."""
+    """Read a list of records, or a dictionary of columns."""
     records = _rows(content) if _is_column_table(content) else content
     return _records(enumerate(records, start=1), given, "long JSON", "record")
 
 
 def is_long_json(content: Any) -> bool:
-    """Say whether this is a list of records, or a table by columns."""
+    """Return whether this is a list of records, or a dictionary of columns."""
     is_list = isinstance(content, list) and bool(content)
     return _is_column_table(content) or (is_list and isinstance(content[0], dict))
 
@@ -67,7 +67,7 @@ def is_long_json(content: Any) -> bool:
 
 
 def _column_of(columns: Iterable[str], given: Given) -> dict[str, str]:
-    """Return the column of each role, and of gold where there is one."""
+    """Return the names of the columns of item, annotator, answer and, if any, gold."""
     columns = list(columns)
     names = dict(zip(ROLES, column_names(columns, **given), strict=True))
     others = [name for name in columns if name not in names.values()]
@@ -98,7 +98,7 @@ def _found(
 
 
 def _is_column_table(content: Any) -> bool:
-    """Say whether this is what ``DataFrame.to_json`` or ``to_dict("list")`` writes."""
+    """Return whether ``DataFrame.to_json`` or ``to_dict("list")`` made this."""
     if not isinstance(content, dict):
         return False
     try:
@@ -116,28 +116,39 @@ def _rows(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _records(
-    records: Iterator[tuple[int, Any]], given: Given, form: str, word: str
+    records: Iterable[tuple[int, Any]], given: Given, form: str, word: str
 ) -> RawAnnotations:
-    """Make a long table of records; the first names the columns."""
-    coders = {role: Coder() for role in (*ROLES, "gold")}
-    names: dict[str, str] = {}
+    """Return the annotations in a list of records."""
+    columns, names = record_columns(records, lambda r: _column_of(r, given), word)
+    return _found(columns, names, form)
+
+
+def record_columns(
+    records: Iterable[tuple[int, Any]], named: Callable[[Any], Names], word: str
+) -> tuple[dict[str, Coded], Names]:
+    """Return the columns of numbered JSON records, and their names.
+
+    `named` returns the name of each column, from the first record. `word` is what a
+    record is called in messages: line or record.
+    """
+    names: Names = {}
+    coders: dict[str, Coder] = {}
     for number, record in records:
         if not isinstance(record, dict):
             raise InputError(
-                f"{word} {number:,} is not a record but {str(record)[:60]!r}; "
-                f"expected was "
-                f'{{"item": ..., "annotator": ..., "answer": ...}}.'
+                f'{word} {number:,} is not a record such as {{"item": ..., ...}}: '
+                f"{str(record)[:60]!r}."
             )
-        names = names or _column_of(record, given)
+        names = names or named(record)
+        coders = coders or {role: Coder() for role in names}
         for role, name in names.items():
             value = record.get(name)
             if isinstance(value, dict | list):
                 raise InputError(
                     f"the {role} in {word} {number:,} is a {type(value).__name__}: "
-                    f"{str(value)[:60]}. Expected was a name or a number."
+                    f"{str(value)[:60]}. A name or a number was expected."
                 )
             coders[role].append(None if value == "" else value)
     if not names:
-        raise InputError("the file is empty: it holds no record.")
-    columns = {role: coders[role].coded() for role in names}
-    return _found(columns, names, form)
+        raise InputError("the file is empty: there is no record in it.")
+    return {role: coder.coded() for role, coder in coders.items()}, names

@@ -1,4 +1,4 @@
-"""The questions that people answered on a platform, and the choice of one."""
+"""The questions of an export, and the choice of one of them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,18 +10,18 @@ from wisecrowd.io.raw import RawAnnotations
 
 
 class Question:
-    """The answers to one question of a platform, and what could not be used.
+    """The answers to one question of an export, and what could not be used.
 
     Attributes
     ----------
     title : str
-        The question, as people were asked.
+        The text of the question.
     item, annotator, answer : Coder
-        One entry an answer.
+        One entry per answer.
     gold : dict
-        The answers by experts, a list for each item.
+        From item to the list of answers by experts.
     left_out : Counter
-        How many answers could not be used, for each reason.
+        The number of answers that could not be used, per reason.
     """
 
     def __init__(self, title: str = "") -> None:
@@ -42,7 +42,7 @@ class Question:
 
     @property
     def n_answers(self) -> int:
-        """How many answers can be used."""
+        """The number of answers that can be used."""
         return len(self.answer) + len(self.gold)
 
     @property
@@ -55,9 +55,9 @@ class Question:
 def chosen_question(
     questions: Mapping[str, Question], wanted: str | None
 ) -> tuple[str, list[str]]:
-    """Return the question that is wanted or has the most answers, and what to note."""
+    """Return the wanted question, or the one with the most answers, and notes."""
     if not questions:
-        raise InputError("there is no answer in it at all.")
+        raise InputError("there are no answers in it.")
     if wanted is not None:
         return _named_question(questions, str(wanted)), []
     ranked = sorted(
@@ -69,7 +69,7 @@ def chosen_question(
         more = f"; and {len(ranked) - 9} more" if len(ranked) > 9 else ""
         notes = [
             f"of {len(ranked)} tasks, {_described(ranked[0], questions[ranked[0]])}, "
-            f"was chosen, as the most answered; the others: {others}{more}. "
+            f"was chosen, because it has the most answers; the others: {others}{more}. "
             f"Choose with task=."
         ]
     best = questions[ranked[0]]
@@ -84,7 +84,7 @@ def chosen_question(
 def from_question(
     form: str, question: Question, n_rows: int, notes: Sequence[str] = ()
 ) -> RawAnnotations:
-    """Make a RawAnnotations of the question that was chosen, with what there is to note."""
+    """Return the answers to the chosen question, and the notes about them."""
     gold, more = _agreed(question.gold)
     return RawAnnotations(
         form,
@@ -99,11 +99,11 @@ def from_question(
 
 
 def note_gold_answers(found: RawAnnotations, why: str, which: str) -> None:
-    """Note how many answers were left out, as `why`, because they are gold."""
+    """Add a note about the answers that were left out, as `why`, and used as gold."""
     n_gold = found.left_out[why]
     if n_gold:
         found.notes.append(
-            f"{n_gold:,} answers {which} were taken as gold, not as answers of the "
+            f"{n_gold:,} answers {which} were used as gold, not as answers of the "
             f"crowd."
         )
 
@@ -130,13 +130,13 @@ def _named_question(questions: Mapping[str, Question], wanted: str) -> str:
 
 
 def _agreed(gold: Mapping[Any, list[Any]]) -> tuple[dict[Any, Any], list[str]]:
-    """Return the gold classes on which there is one opinion, and a note."""
+    """Return the gold classes of items whose gold answers agree, and a note."""
     agreed = {item: given[0] for item, given in gold.items() if len(set(given)) == 1}
     n_split = len(gold) - len(agreed)
     if not n_split:
         return agreed, []
     split = [item for item in gold if item not in agreed]
     return agreed, [
-        f"{n_split:,} items have more than one gold answer and are left without a gold "
+        f"{n_split:,} items have more than one gold answer, and therefore no gold "
         f"class: {listed(split, 3)}."
     ]

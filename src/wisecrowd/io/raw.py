@@ -1,4 +1,4 @@
-"""What a reader found in a file, on its way to becoming Annotations."""
+"""What a reader found in a file, and its conversion to Annotations."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ import pandas as pd
 from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array, Ids
 from wisecrowd.annotations import Annotations, Repeats
-from wisecrowd.io.columns import Coded, checked_column, retyped_column
 from wisecrowd.annotations.read_report import ReadReport
+from wisecrowd.io.columns import Coded, checked_column, retyped_column
 
-METADATA = b"wisecrowd"  # where our Parquet files keep the list of classes
+METADATA = b"wisecrowd"  # the key in Parquet files that holds the list of classes
 
 
 @dataclass
@@ -24,22 +24,22 @@ class RawAnnotations:
     Attributes
     ----------
     format : str
-        The form of the file, for a person.
+        The format of the file, for the report.
     item, annotator, answer : Coded
-        One entry an annotation.
+        One entry per answer.
     gold : dict
-        Item to class.
+        From item to class.
     n_rows : int
-        Rows of the file.
+        The number of rows of the file.
     left_out, notes
         As in :class:`ReadReport`.
     typed : set of str
-        The columns whose values have their types from the file. The others are
-        text, in which whole numbers are recognised.
+        The columns whose values have types in the file. The others are text, in which
+        whole numbers are recognised.
     keep_annotators : bool
-        Whether annotators without an answer stay in.
+        Whether annotators without an answer are kept.
     options : dict
-        What the file itself says of classes and answers.
+        The classes and answers that are listed in the file.
     """
 
     format: str
@@ -56,16 +56,17 @@ class RawAnnotations:
 
 
 def gold_of_rows(item: Coded, gold: Coded) -> dict[Any, Any]:
-    """Return the gold class of each item; all rows of an item must agree."""
+    """Return the gold class of each item, which must be the same in all its rows."""
     known = (item.codes >= 0) & (gold.codes >= 0)
     pairs = np.unique(np.stack([item.codes[known], gold.codes[known]]), axis=1)
     twice = np.flatnonzero(np.diff(pairs[0]) == 0)
     if len(twice):
         where = twice[0]
         both = [gold.names[code] for code in pairs[1, where : where + 2]]
+        first = listed([item.names[pairs[0, where]]])
         raise InputError(
-            f"{len(twice):,} items have more than one gold class: item "
-            f"{listed([item.names[pairs[0, where]]])} has {listed(both)}. Correct them."
+            f"more than one gold class was given for {counted(len(twice), 'item')}: "
+            f"item {first} has {listed(both)}. Correct the rows."
         )
     return dict(zip(item.names[pairs[0]].tolist(), gold.names[pairs[1]], strict=True))
 
@@ -78,7 +79,7 @@ def annotations_from(
     answers: Ids | None,
     drop_repeats: Repeats,
 ) -> Annotations:
-    """Make the Annotations and their report."""
+    """Return the Annotations, with the report."""
     classes = found.options.get("classes") if classes is None else classes
     answers = found.options.get("answers") if answers is None else answers
     found = _typed(found, with_text_answers=_are_text(classes) or _are_text(answers))
@@ -110,7 +111,7 @@ def _are_text(values: Ids | None) -> bool:
 
 
 def _typed(found: RawAnnotations, *, with_text_answers: bool) -> RawAnnotations:
-    """Give text columns their types, and gold the same as its items and answers."""
+    """Return typed columns; gold gets the types of the items and of the answers."""
     item, items = _column_and_gold(found, "item", list(found.gold.keys()))
     answer, classes = found.answer, list(found.gold.values())
     if not with_text_answers or "answer" in found.typed:
@@ -130,7 +131,7 @@ def _column_and_gold(
 
 
 def _kept_rows(found: RawAnnotations) -> Array:
-    """Return which rows have all three; count the others."""
+    """Return which rows have item, annotator and answer; count the others."""
     kept = np.ones(len(found.item.codes), dtype=bool)
     for what in ("answer", "item", "annotator"):
         absent = getattr(found, what).codes < 0
@@ -141,7 +142,7 @@ def _kept_rows(found: RawAnnotations) -> Array:
     if not kept.any():
         reasons = "; ".join(f"{why}: {n:,}" for why, n in found.left_out.items())
         raise InputError(
-            f"no annotation could be read from its {found.n_rows:,} rows"
+            f"no annotation could be read from its {counted(found.n_rows, 'row')}"
             f"{f' ({reasons})' if reasons else ''}."
         )
     return kept
@@ -156,7 +157,7 @@ def _categorical(column: Coded, rows: Array) -> pd.Series:
 def _whole_vocabulary(
     kept: pd.Series, column: Coded, gold: Mapping[Any, Any]
 ) -> Array | None:
-    """Return the sorted names, if some occur in no row that was kept."""
+    """Return the sorted names, if some of them occur in no row that is kept."""
     used = np.bincount(kept.cat.codes, minlength=len(column.names)) > 0
     extra = (
         []

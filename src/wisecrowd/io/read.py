@@ -1,4 +1,4 @@
-"""Annotations from files; the format is found from the content."""
+"""Read annotations from files; the format is recognised by the content."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Ids
 from wisecrowd.annotations import Annotations, Repeats
-from wisecrowd.io.raw import RawAnnotations, annotations_from
 from wisecrowd.annotations.headers import ROLES, column_names
 from wisecrowd.io.long_tables import (
     is_long_json,
@@ -20,6 +19,7 @@ from wisecrowd.io.long_tables import (
     long_text,
 )
 from wisecrowd.io.platforms import label_studio, mturk, peerannot, toloka, zooniverse
+from wisecrowd.io.raw import RawAnnotations, annotations_from
 from wisecrowd.io.sources import (
     NUMBER,
     Source,
@@ -49,11 +49,11 @@ OPTIONS_OF = {
     "toloka": ("task", "item"),
     "peerannot": (),
 }
-"""The formats, and the options that say something about each."""
+"""The formats, and the options that apply to each."""
 Options = Mapping[str, Any]
 
 
-def read_annotations(  # noqa: PLR0913  (one option a difference between platforms)
+def read_annotations(  # noqa: PLR0913  (options of several formats)
     path: str | PathLike[str],
     *,
     format: str | None = None,  # noqa: A002  (the word that users look for)
@@ -79,25 +79,25 @@ def read_annotations(  # noqa: PLR0913  (one option a difference between platfor
         The file.
     format : str, optional
         "long", "wide", "zooniverse", "label_studio", "mturk", "toloka" or
-        "peerannot", where the content does not decide.
+        "peerannot". Default: recognised by the content.
     task : str, optional
-        The question, where people answered several: a Zooniverse task ("T0"), a Label
-        Studio tag, what follows "Answer." or "OUTPUT:". Default: the one with the
-        most answers; the report lists the others.
+        The question, if there are several: a Zooniverse task ("T0"), a Label Studio
+        tag, what follows "Answer." (MTurk) or "OUTPUT:" (Toloka). Default: the one with
+        the most answers; the report lists the others.
     workflow, version : optional
-        Of a Zooniverse export: id or name of the workflow, and its version, as
-        text ("12.10" is not 12.1).
+        For Zooniverse: the id or name of the workflow, and its version. Give the
+        version as text: "12.10" is not 12.1.
     item, annotator, answer : str, optional
-        The columns of a long table, if they are not found by name. On a platform,
-        `item` names the column or field that identifies an item.
+        The columns of a long table, if they do not have usual names. For an export of a
+        platform, `item` is the column or field that identifies an item.
     classes, answers, drop_repeats
-        As in :meth:`Annotations.from_triples`. Given as text, answers stay text.
+        As in :meth:`Annotations.from_triples`. If they are text, all answers are text.
 
     Returns
     -------
     Annotations
-        With ``report``, which says what was found, what was left out and why, and with
-        ``gold`` where the file has it.
+        Its ``report`` says what was read, what was left out and why. Its ``gold`` has
+        the gold classes of the file, if any.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def _found(source: Source, form: str | None, given: Options) -> RawAnnotations:
         return _from_json(source, form, given)
     if source.kind != "table":
         raise InputError(
-            f"this is a {source.kind} file, and no format of annotations. (A "
+            f"this is a {source.kind} file, which cannot hold annotations. (A "
             f"spreadsheet is a zip file: save it as CSV. Features are read by "
             f"read_features.)"
         )
@@ -189,14 +189,14 @@ def _from_json(source: Source, form: str | None, given: Options) -> RawAnnotatio
 
 
 def _options(form: str, given: Options) -> Options:
-    """Return the options that this format has; refuse others."""
+    """Return the options of this format; raise an error about others."""
     unknown = [
         k for k, v in given.items() if v is not None and k not in OPTIONS_OF[form]
     ]
     if unknown:
         raise InputError(
-            f"{unknown[0]}={given[unknown[0]]!r} says nothing about a file in the "
-            f"format {form!r}; its options are {listed(OPTIONS_OF[form]) or 'none'}."
+            f"{unknown[0]}={given[unknown[0]]!r} is not an option of the format "
+            f"{form!r}; its options are {listed(OPTIONS_OF[form]) or 'none'}."
         )
     return {name: given[name] for name in OPTIONS_OF[form]}
 
@@ -207,8 +207,8 @@ def _platform_of(source: Source) -> str | None:
             return name
     if {"subject_id", "locations", "metadata"} <= set(source.columns):
         raise InputError(
-            "this is a Zooniverse subject export: it lists subjects, and nobody's "
-            "answers. Read the classification export."
+            "this is a Zooniverse subject export: it has no answers. Read the "
+            "classification export."
         )
     return None
 
@@ -221,19 +221,19 @@ def _json_form(content: Any) -> str:
     if peerannot.recognises(content):
         return "peerannot"
     if not content:
-        raise InputError("the file is empty: it holds no record.")
+        raise InputError("the file is empty: there is no record in it.")
     seen = f"a {type(content).__name__}"
     if isinstance(content, dict):
         seen += f" with the keys {listed(content)}"
     raise InputError(
-        f"this JSON has no known form: it holds {seen}. Expected were a list of "
-        f"records with item, annotator and answer; {{item: {{annotator: answer}}}}; or "
-        f"a Label Studio export."
+        f"this JSON has no known form: it is {seen}. A list of records with item, "
+        f"annotator and answer, {{item: {{annotator: answer}}}} or a Label Studio "
+        f"export was expected."
     )
 
 
 def _shape(source: Source, rows: Sequence[Sequence[Any]], given: Options) -> str:
-    """Tell a long table from a wide one by its columns, then by its values."""
+    """Return "long" or "wide", by the column names and then by the values."""
     try:
         column_names(source.columns, **{role: given.get(role) for role in ROLES})
     except InputError as error:
@@ -247,7 +247,7 @@ def _shape(source: Source, rows: Sequence[Sequence[Any]], given: Options) -> str
 def _shape_hint(source: Source) -> str:
     if any(NUMBER.fullmatch(name) for name in source.columns):
         return (
-            " Does the file have no header? Put one in its first line, such as "
+            " If the file has no header, add a first line such as "
             "item,annotator,answer."
         )
-    return " If each column but the first is an annotator, say format='wide'."
+    return " If each column but the first is an annotator, pass format='wide'."

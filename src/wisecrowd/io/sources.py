@@ -1,4 +1,4 @@
-"""Files as they come: found, recognised by their first bytes, read in chunks."""
+"""Files: recognised by their first bytes, and read in chunks."""
 
 import csv
 import gzip
@@ -20,7 +20,7 @@ import pyarrow.json as pajson
 from wisecrowd._checks import InputError, listed
 
 MISSING = ("", "NaN", "nan", "NA", "N/A", "<NA>", "null", "NULL")
-"""What stands for "no value" in a text table, unless it is in quotation marks."""
+"""The words for a missing value in a text table, unless in quotation marks."""
 NO_ROWS = "there are no rows below the header."
 HEAD_BYTES = 1 << 20  # enough for a header of some thousand annotators
 BLOCK_BYTES = 1 << 22  # one row has to fit; Arrow reads 32 blocks ahead, so 128 MB
@@ -35,19 +35,19 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|nan|inf", re.IGNOREC
 
 @dataclass(frozen=True)
 class Source:
-    """A file and what its first bytes say of it.
+    """A file, and what is known from its first bytes.
 
     Attributes
     ----------
     path : Path
-        Where it is.
+        The file.
     kind : str
         "parquet", "npy", "hdf5", "zip", "json", "jsonl" or "table".
     head : str
         The beginning of a text file.
     delimiter, columns, with_header
-        Of a table: what separates the values, the names in its first line (column
-        numbers where that line holds numbers), and which of the two it is.
+        For a table: the separator of values, the names of the columns, and whether its
+        first line has names. If it has not, the columns are numbered.
     """
 
     path: Path
@@ -59,14 +59,14 @@ class Source:
 
     @property
     def form(self) -> str:
-        """What a person calls such a table: CSV, TSV, ..."""
+        """The usual name of such a table: CSV, TSV, ..."""
         names = {",": "CSV", "\t": "TSV", " ": "table separated by blanks"}
         return names.get(self.delimiter, f"CSV separated by {self.delimiter!r}")
 
 
 @contextmanager
 def errors_that_name(path: Any) -> Iterator[None]:
-    """Put the name of the file before what went wrong with it."""
+    """Put the name of the file before the message of an error."""
     try:
         yield
     except InputError as error:
@@ -88,7 +88,7 @@ def errors_that_name(path: Any) -> Iterator[None]:
 
 @contextmanager
 def errors_of_parquet() -> Iterator[None]:
-    """Say that a Parquet file is broken, if it is."""
+    """Turn errors of Arrow into a sentence about a broken Parquet file."""
     try:
         yield
     except pa.ArrowException as error:
@@ -97,8 +97,22 @@ def errors_of_parquet() -> Iterator[None]:
         ) from None
 
 
+def range_index(schema: Any, n_rows: int) -> dict[str, Any]:
+    """Return the index of a DataFrame that its Parquet file keeps as a range.
+
+    pandas writes an index such as 1, 2, 3, ... into the metadata only. The result has
+    one column, or none: an index without a name that counts the rows from 0 is no id.
+    """
+    for index in (schema.pandas_metadata or {}).get("index_columns", []):
+        if isinstance(index, dict) and index["kind"] == "range":
+            ids = range(index["start"], index["stop"], index["step"])
+            if len(ids) == n_rows and (index["name"] or ids != range(n_rows)):
+                return {index["name"] or "__index_level_0__": pa.array(ids)}
+    return {}
+
+
 def existing_file(path: Any) -> Path:
-    """Return the path, if there is a file with something in it."""
+    """Return the path of a file that exists and is not empty."""
     path = Path(path).expanduser()
     if path.is_dir():
         inside = sorted(p.name for p in path.iterdir())
@@ -114,7 +128,7 @@ def existing_file(path: Any) -> Path:
 
 
 def recognised(path: Any) -> Source:
-    """Say what a file is, by its content."""
+    """Return what kind of file this is, by its content."""
     path = existing_file(path)
     with path.open("rb") as file:
         magic = file.read(8)
@@ -123,7 +137,7 @@ def recognised(path: Any) -> Source:
             return Source(path, kind)
     head = _head(path)
     if not head.strip():
-        raise InputError("the file is empty: it holds nothing but blanks.")
+        raise InputError("the file is empty: there are only blanks in it.")
     kind = _text_kind(head)
     source = Source(path, kind, head)
     return _table(source) if kind == "table" else source
@@ -137,9 +151,9 @@ def open_text(path: Path) -> io.TextIOBase:
 def table_batches(
     source: Source, columns: Sequence[str], *, missing: Sequence[str] = MISSING
 ) -> Iterator[Any]:
-    """Yield Arrow batches of text columns, each value kept once a batch.
+    """Yield Arrow batches of text columns, with each distinct value once per batch.
 
-    Nothing is guessed: a type inferred from the first chunk fails in a later one.
+    All columns are text: types inferred from the first batch can be wrong later on.
     """
     text = pa.dictionary(pa.int32(), pa.string())
     convert = pacsv.ConvertOptions(
@@ -157,7 +171,7 @@ def table_batches(
 
 
 def whole_table(source: Source, columns: Sequence[str]) -> Any:
-    """Return an Arrow table of text columns, if it has rows."""
+    """Return an Arrow table of text columns; raise an error if it has no rows."""
     batches = list(table_batches(source, columns))
     if not sum(batch.num_rows for batch in batches):
         raise InputError(NO_ROWS)
@@ -165,7 +179,7 @@ def whole_table(source: Source, columns: Sequence[str]) -> Any:
 
 
 def parse_options(source: Source) -> tuple[Any, Any]:
-    """Return how Arrow should cut this table into rows and values."""
+    """Return the options with which Arrow reads this table."""
     names = None if source.with_header else list(source.columns)
     return (
         pacsv.ReadOptions(block_size=BLOCK_BYTES, column_names=names),
@@ -176,7 +190,7 @@ def parse_options(source: Source) -> tuple[Any, Any]:
 def table_rows(
     source: Source, columns: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number of each row (from 1) and its values as text."""
+    """Yield the number of each row, from 1, and its values as text."""
     number = 0
     for batch in table_batches(source, columns, missing=()):
         values = [column.cast(pa.string()).to_pylist() for column in batch.columns]
@@ -186,7 +200,7 @@ def table_rows(
 
 
 def json_records(source: Source) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each line (from 1) of JSON lines and what it holds."""
+    """Yield the number of each line of JSON lines, from 1, and its content."""
     with open_text(source.path) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
@@ -194,11 +208,11 @@ def json_records(source: Source) -> Iterator[tuple[int, Any]]:
 
 
 def json_columns(source: Source, first: Mapping[str, Any]) -> Any:
-    """Return an Arrow table of JSON lines, or None where Arrow cannot make one.
+    """Return an Arrow table of JSON lines, or None if Arrow cannot make one.
 
-    `first` holds the columns and their values in the first line, which say the types:
-    left to itself Arrow makes times of text that looks like them. A line of another
-    type, and one that is broken, is for `json_records` to find and to name.
+    `first` has the values in the first line, whose types are those of the columns:
+    Arrow alone would turn text that looks like a time into a time. Lines with other
+    types and broken lines are left to `json_records`, which names them.
     """
     kinds = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), float: pa.float64()}
     if not {type(value) for value in first.values()} <= kinds.keys():
@@ -216,13 +230,13 @@ def json_columns(source: Source, first: Mapping[str, Any]) -> Any:
 
 
 def json_content(source: Source) -> Any:
-    """Return what a JSON file holds."""
+    """Return the content of a JSON file."""
     with open_text(source.path) as file:
         return parsed(file.read(), "the file")
 
 
 def parsed(text: str, where: str) -> Any:
-    """Parse JSON, or say where it is broken."""
+    """Parse JSON; an error says where it is broken."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -230,13 +244,13 @@ def parsed(text: str, where: str) -> Any:
         line = f" of line {error.lineno:,}" if error.lineno > 1 else ""
         raise InputError(
             f"{where} holds broken JSON: {error.msg.removesuffix(' at')} at character "
-            f"{error.colno:,}{line}, near {near!r}. Was the file cut off, or edited "
-            f"by hand? Export it again, or mend that place."
+            f"{error.colno:,}{line}, near {near!r}. The file may have been cut off, or "
+            f"edited by hand. Export it again, or correct that place."
         ) from None
 
 
 def sample_rows(source: Source, most: int = 1000) -> list[list[str]]:
-    """Return the first rows of a table, as they stand in its head."""
+    """Return the first rows of a table."""
     rows = list(_csv_rows(source.head, source.delimiter))
     if len(source.head) > HEAD_BYTES // 2:
         rows = rows[:-1]  # the last one may be cut
@@ -247,7 +261,7 @@ def sample_rows(source: Source, most: int = 1000) -> list[list[str]]:
 
 
 def table_trouble(source: Source, error: str) -> str:
-    """Return what stopped Arrow, and where; the place is found by a second reading."""
+    """Return why Arrow could not read the table; a second reading finds the place."""
     if "UTF8" in error:
         return _where_not_utf8(source.path)
     if "Expected" in error:
@@ -271,15 +285,15 @@ def _where_ragged(source: Source) -> str:
                 lone = " Is a quotation mark opened and never closed?" * ("\n" in text)
                 return (
                     f"row {number:,} has {len(row)} values where the header has "
-                    f"{width}: {text[:80]!r}.{lone} Mend the row; a value that holds "
-                    f"the separator needs quotation marks."
+                    f"{width}: {text[:80]!r}.{lone} Correct the row; a value that "
+                    f"contains the separator needs quotation marks."
                 )
     return ""
 
 
 def _nearby(path: Path) -> str:
     if not path.parent.exists():
-        return f" Nor is there a directory {str(path.parent)!r}."
+        return f" There is no directory {str(path.parent)!r} either."
     names = [p.name for p in path.parent.iterdir()]
     close = get_close_matches(path.name, names, n=3)
     return f" Did you mean {listed(close)}?" if close else ""
@@ -299,12 +313,12 @@ def _head(path: Path) -> str:
             "the text is in UTF-16. Save it as UTF-8: in a spreadsheet, 'CSV UTF-8'."
         )
     if b"\0" in start[:1000]:
-        raise InputError("this is no text, and no binary format that is known here.")
+        raise InputError("this is not text, and not a known binary format.")
     return getincrementaldecoder("utf-8-sig")().decode(start)
 
 
 def _where_not_utf8(path: Path) -> str:
-    """Say which byte of which line is not UTF-8."""
+    """Return a sentence about the first byte that is not UTF-8."""
     with _open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -332,7 +346,7 @@ def _text_kind(head: str) -> str:
 
 
 def _is_record(line: str, *, alone: bool) -> bool:
-    """Tell a line of JSON lines from the beginning of one object."""
+    """Return whether this is one of several JSON lines, not the start of one object."""
     try:
         record = json.loads(line)
     except json.JSONDecodeError:
@@ -353,7 +367,7 @@ def _csv_rows(head: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimiter(head: str) -> str:
-    """Return the separator by which most rows have as many values as the first."""
+    """Return the separator for which most rows have as many values as the first."""
 
     def fit(delimiter: str) -> tuple[int, int]:
         rows = [
@@ -368,9 +382,9 @@ def _delimiter(head: str) -> str:
     if fit(found) == (0, 0):
         first = head.strip().splitlines()[0]
         raise InputError(
-            f"this is no table that could be recognised: its first line, "
-            f"{first[:80]!r}, holds one value. Expected were several columns, "
-            f"separated by commas, semicolons, tabs or blanks."
+            f"this is not a table: its first line, {first[:80]!r}, holds one value. "
+            f"Several columns, separated by commas, semicolons, tabs or blanks, were "
+            f"expected."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Wide tables, a row an item and a column an annotator: from text and Parquet."""
+"""Wide tables, one row per item and one column per annotator: text and Parquet."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,13 +7,13 @@ import numpy as np
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array
+from wisecrowd.annotations.headers import ALIASES, GOLD_NAMES, check_column, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import RawAnnotations, gold_of_rows
-from wisecrowd.annotations.headers import ALIASES, GOLD_NAMES, check_column, first_named
 from wisecrowd.io.sources import NUMBER, Source, whole_table
 
 ITEM_NAMES = {*ALIASES["item"], "", "id", "index", "name", "image", "file", "filename"}
-"""What the first column of a wide table is called."""
+"""The names that the first column of a wide table may have."""
 Given = Mapping[str, str | None]  # the column of items, if the user named it
 
 
@@ -27,7 +27,7 @@ def wide_text(source: Source, given: Given) -> RawAnnotations:
 
 
 def wide_parquet(file: Any, given: Given) -> RawAnnotations:
-    """Read a Parquet file; answers keep their types, and items unless they are text."""
+    """Read a Parquet file; answers keep their types, and so do items except text."""
     name = _item_column(file.schema_arrow.names, given)
     found = _found(file.read(), name, "wide Parquet")
     text = isinstance(found.item.names[0], str)
@@ -36,7 +36,7 @@ def wide_parquet(file: Any, given: Given) -> RawAnnotations:
 
 
 def looks_wide(source: Source, rows: Sequence[Sequence[Any]], item: str | None) -> bool:
-    """Say whether the first column is an id and the others share a few values."""
+    """Return whether the first column has ids and the others share a few values."""
     lower = [c.strip().lower() for c in source.columns]
     others = {*ALIASES["annotator"], *ALIASES["answer"]}
     if source.with_header and (
@@ -57,7 +57,7 @@ def looks_wide(source: Source, rows: Sequence[Sequence[Any]], item: str | None) 
 
 
 def _is_measure(value: Any) -> bool:
-    """Say whether this is a number that is not whole."""
+    """Return whether this is a number that is not whole."""
     if isinstance(value, str):
         if not NUMBER.fullmatch(value):
             return False
@@ -72,7 +72,7 @@ def _item_column(columns: Sequence[str], given: Given) -> str:
 
 
 def _found(columns: Any, item_name: str | None, form: str) -> RawAnnotations:
-    """Turn columns of annotators into rows, one a cell with an answer."""
+    """Turn columns of annotators into rows, one per answer."""
     gold_name = first_named(columns.column_names, GOLD_NAMES)
     people = [c for c in columns.column_names if c not in (item_name, gold_name)]
     item = _items(columns, item_name)
@@ -101,7 +101,7 @@ def _found(columns: Any, item_name: str | None, form: str) -> RawAnnotations:
 
 
 def _answered(column: Coded) -> Array:
-    """Return which rows hold an answer: -1 is none, as in a matrix."""
+    """Return which rows have an answer; -1 stands for no answer, as in a matrix."""
     none = np.array([str(name) in ("-1", "-1.0") for name in column.names] + [True])
     return ~none[column.codes]
 
@@ -120,7 +120,7 @@ def _items(columns: Any, item_name: str | None) -> Coded:
     if (counts > 1).any():
         raise InputError(
             f"{int((counts > 1).sum()):,} items have more than one row in this wide "
-            f"table: {listed(item.names[counts > 1], 5)}. Make them one, or write a "
+            f"table: {listed(item.names[counts > 1], 5)}. Merge these rows, or write a "
             f"long table."
         )
     return item

@@ -1,4 +1,4 @@
-"""Annotations to files: tables and JSON that the readers give back."""
+"""Write annotations to files: tables and JSON."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -20,18 +20,18 @@ from wisecrowd.io.sources import errors_that_name
 
 
 def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Path:
-    """Write annotations to a file; its ending says how.
+    """Write annotations to a file; the ending of its name is the format.
 
     Parameters
     ----------
     annotations : Annotations
-        What to write.
+        The annotations to write.
     path : path
         Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``. The first
-        four are long tables with the columns item, annotator, answer and, if a gold
-        class is known, gold. JSON is ``{item: {annotator: answer}}``, with a list for
-        repeated answers; a list of records where that form would lose something
-        (gold classes, text ids that look like numbers).
+        four are long tables with the columns item, annotator, answer and, if there is
+        gold, gold. JSON is ``{item: {annotator: answer}}``, with a list for repeated
+        answers. If that form would lose gold classes or the type of the ids, it is a
+        list of records.
 
     Returns
     -------
@@ -40,17 +40,17 @@ def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Pa
 
     Notes
     -----
-    :func:`read_annotations` gives the same annotations back. Parquet keeps all types
-    and the list of classes; a CSV has no types: a column of whole numbers comes back as
+    :func:`read_annotations` returns the same annotations. Parquet keeps all types and
+    the list of classes. A CSV file has no types: a column of whole numbers is read as
     numbers, unless one of them has a leading zero. Items without an answer are kept;
-    annotators without one are not.
+    annotators without an answer are not.
     """
     path = Path(path).expanduser()
     with errors_that_name(path):
         ending = path.suffix.lower().lstrip(".")
         if ending not in WRITERS:
             raise InputError(
-                f"the ending {path.suffix!r} says no format; use one of "
+                f"the ending {path.suffix!r} is not a known format; use one of "
                 f"{listed('.' + known for known in WRITERS)}."
             )
         if path.is_dir():
@@ -64,7 +64,7 @@ def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Pa
 
 
 def _long_columns(annotations: Annotations) -> Any:
-    """Return an Arrow table; a bare item has a row of its own."""
+    """Return an Arrow table; an item without an answer has a row of its own."""
     bare = np.flatnonzero(annotations.codes.n_per_item == 0)
     nobody = np.full(len(bare), -1, dtype=np.int32)
     item = np.concatenate([annotations.item, bare]).astype(np.int32)
@@ -73,7 +73,9 @@ def _long_columns(annotations: Annotations) -> Any:
         "annotator": _dictionary(
             np.concatenate([annotations.annotator, nobody]), annotations.annotators
         ),
-        "answer": _dictionary(np.concatenate([annotations.answer, nobody]), annotations.answers),
+        "answer": _dictionary(
+            np.concatenate([annotations.answer, nobody]), annotations.answers
+        ),
     }
     if (annotations.gold_codes >= 0).any():
         columns["gold"] = _dictionary(annotations.gold_codes[item], annotations.classes)
@@ -99,7 +101,7 @@ def _write_text(annotations: Annotations, path: Path, delimiter: str) -> None:
     for what in ("items", "annotators", "answers"):
         if (getattr(annotations, what) == "").any():
             raise InputError(
-                f"an empty text is among the {what}, and would be read as missing. "
+                f"one of the {what} is an empty text, which would be read as missing. "
                 f"Rename it, or write Parquet."
             )
     options = pacsv.WriteOptions(delimiter=delimiter)
@@ -121,7 +123,9 @@ def _write_parquet(annotations: Annotations, path: Path) -> None:
         "classes": annotations.answers[:split].tolist(),
         "answers": annotations.answers[split:].tolist() or None,
     }
-    table = _long_columns(annotations).replace_schema_metadata({METADATA: json.dumps(known)})
+    table = _long_columns(annotations).replace_schema_metadata(
+        {METADATA: json.dumps(known)}
+    )
     with path.open("wb") as file:
         pq.write_table(table, file, compression="zstd")
 
@@ -149,7 +153,7 @@ def _write_json(annotations: Annotations, path: Path) -> None:
 
 
 def _survives_as_key(*vocabularies: Array) -> bool:
-    """Say whether these ids, as keys of JSON, are read back as they are."""
+    """Return whether these ids keep their type as keys in JSON."""
     return all(
         names.dtype.kind == retyped([str(n) for n in names]).dtype.kind
         for names in vocabularies

@@ -76,9 +76,7 @@ def expected_log_joint(
     value = float((right * x + log_expit(-x)).sum()) + log_prior(params, spread)
     surplus = right - expit(x)
     of_ability = surplus * _easiness(params)[answers.item]
-    ability = np.bincount(
-        answers.annotator, of_ability, minlength=answers.n_annotators
-    )
+    ability = np.bincount(answers.annotator, of_ability, minlength=answers.n_annotators)
     easiness = np.bincount(answers.item, surplus * x, minlength=answers.n_items)
     pull_ability = (params.ability - MEAN_ABILITY) / spread.ability**2
     pull_easiness = params.log_easiness / spread.log_easiness**2

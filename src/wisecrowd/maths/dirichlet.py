@@ -1,6 +1,7 @@
-"""Dirichlet rows: moments, divergences, and a prior learned from counts.
+"""Dirichlet distributions: moments, divergences, and a prior learned from counts.
 
-A function of rows takes one row too, and then returns an array without axes.
+Functions of rows, ``"*rows K"``, also take a single row and then return an array
+without axes.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import betainc, betaincinv, digamma, gammaln
 from wisecrowd._types import Array
 
 TINY = 1e-12  # smallest concentration: digamma and gammaln stay finite in float64
-SHARED_ANSWERS = 1.0  # the most answers that a shared prior of an accuracy is worth
+SHARED_ANSWERS = 1.0  # most pseudo-answers of a shared prior of an accuracy
 
 
 def mean_log(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:
@@ -46,14 +47,14 @@ def log_evidence(
 def interval(
     counts: Float[np.ndarray, "*rows K"], level: float
 ) -> tuple[Float[np.ndarray, "*rows K"], Float[np.ndarray, "*rows K"]]:
-    """Return the central intervals of every entry: Rₖ ~ Beta(αₖ, Σⱼ αⱼ − αₖ)."""
+    """Return the central interval of every entry: Rₖ ~ Beta(αₖ, Σⱼ αⱼ − αₖ)."""
     rest = counts.sum(-1, keepdims=True) - counts
     tail = (1 - level) / 2
     low = betaincinv(counts, rest, tail)
     return low, betaincinv(counts, rest, 1 - tail)
 
 
-# -- right and wrong answers: an annotator's accuracy ------------------------------
+# -- the accuracy of an annotator --------------------------------------------------
 
 
 def hits_and_misses(
@@ -61,15 +62,17 @@ def hits_and_misses(
     prior: Float[np.ndarray, "#A C K"],
     weights: Float[np.ndarray, " C"],
 ) -> tuple[Float[np.ndarray, " A"], Float[np.ndarray, " A"]]:
-    """Return the two counts of an annotator's accuracy, Beta(hits, misses).
+    """Return the parameters of the accuracy of every annotator, Beta(hits, misses).
 
-    The answers of all rows, and the prior of one row (their mean by `weights`). The
-    sum of the rows' own posteriors would count the prior C times: real annotators are
-    good or bad in all rows at once, and the intervals of the worst would miss them.
+    They are the right and wrong answers of all rows, plus the prior of one row: the
+    mean of the prior's rows, weighted by `weights`. The sum of the posteriors of the
+    rows would count the prior C times. Real annotators are good or bad in all classes
+    at once, so the intervals of the worst annotators would then be wrong.
 
-    A prior that all share counts for `SHARED_ANSWERS` at most: it says where the crowd
-    stands, and not how alike people are. A learned one believes them more alike than
-    they are, as it is learned from labels that the same crowd has smoothed.
+    A prior that all annotators share has the weight of `SHARED_ANSWERS` answers at
+    most. It describes the mean accuracy of the crowd, not its spread. A learned prior
+    underestimates the spread, because it is learned from labels that the same
+    annotators determined.
     """
     seen = counts - prior
     right = np.diagonal(seen, axis1=1, axis2=2).sum(1)
@@ -88,11 +91,12 @@ def doubtful_beta(
     misses: Float[np.ndarray, " A"],
     hit_variance: Float[np.ndarray, " A"],
 ) -> tuple[Float[np.ndarray, " A"], Float[np.ndarray, " A"]]:
-    """Return the Beta of an accuracy when which answers were right is uncertain.
+    """Return the Beta of an accuracy when the number of right answers is uncertain.
 
-    x ~ Beta(hits + d, misses − d), with a random d of mean 0 and variance v, has the
-    mean m = hits / n, n = hits + misses, and the variance (m(1 − m) + v / n) / (n + 1).
-    The Beta with the same two has the total m(1 − m) / variance − 1.
+    Let x ~ Beta(hits + d, misses − d), where d has mean 0 and variance v, and let
+    n = hits + misses. Then x has the mean m = hits / n and the variance
+    (m(1 − m) + v / n) / (n + 1). The Beta with the same mean and variance is returned;
+    its two parameters sum to m(1 − m) / variance − 1.
     """
     n = hits + misses
     share = hits / n
@@ -124,7 +128,7 @@ def log_hyperprior(
     shape: Float[np.ndarray, "C K"],
     rate: float | Float[np.ndarray, "C K"],
 ) -> float:
-    """Σ (s − 1) log α − r α: an unnormalised Gamma on every concentration."""
+    """Σ (s − 1) log α − r α: Gamma(s, r) on every concentration, not normalised."""
     return float(((shape - 1) * np.log(prior) - rate * prior).sum())
 
 
@@ -135,11 +139,11 @@ def learned_prior(
     rate: float | Float[np.ndarray, "C K"],
     n_steps: int = 5,
 ) -> Float[np.ndarray, "C K"]:
-    """Climb Σₐ log_evidence(nₐ, α) + log_hyperprior(α) by Minka's fixed point.
+    """Increase Σₐ log_evidence(nₐ, α) + log_hyperprior(α) by Minka's fixed point.
 
     αₖ ← (αₖ Σₐ[ψ(nₐₖ + αₖ) − ψ(αₖ)] + sₖ − 1) / (Σₐ[ψ(nₐ + α) − ψ(α)] + r), where
-    nₐ and α without index are the sums over k. Each step maximises a lower bound
-    that touches at the current α, so the objective never falls.
+    nₐ and α without index are the sums over k. Each step maximises a lower bound that
+    equals the objective at the current α, so the objective never falls.
     """
     n_rows = counts.shape[0]
     total = counts.sum(-1)  # [A, C]
@@ -155,16 +159,16 @@ def learned_prior(
 def log_odds_of_one_row(
     counts: Float[np.ndarray, "A C K"], prior: Float[np.ndarray, "#A C K"]
 ) -> Float[np.ndarray, " A"]:
-    """Log Bayes factor of one row for all classes against a row for each class.
+    """Log Bayes factor of one row for all classes against one row per class.
 
-    An annotator whose answer does not depend on the truth (a spammer) has one row.
+    The answers of a spammer do not depend on the class, so all rows are the same.
     """
     pooled = log_evidence(counts.sum(1), prior.mean(1))
     return pooled - log_evidence(counts, prior).sum(-1)
 
 
 def mutual_information(confusion: Array, weights: Array) -> Array:
-    """I(truth; answer) in nats for every annotator, truth ~ weights."""
+    """I(class; answer) in nats of every annotator, where class ~ weights."""
     joint = confusion * weights[:, None]  # [A, C, K]
     answer = joint.sum(1, keepdims=True)
     ratio = np.where(joint > 0, confusion / np.where(answer > 0, answer, 1), 1.0)

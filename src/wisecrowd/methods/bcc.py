@@ -60,13 +60,14 @@ class BCC(WithConfusionMatrices, Aggregator):
     method = MethodInfo(
         name="bcc",
         needs="answers",
-        learns="a distribution of confusion matrices, with a prior learned from the crowd",
+        learns="a distribution of confusion matrices, whose prior the crowd shares",
         paper="Kim and Ghahramani, *AISTATS* 2012",
         bibtex="""\
 @inproceedings{kim2012bcc,
   author = {Kim, Hyun-Chul and Ghahramani, Zoubin},
   title = {Bayesian classifier combination},
-  booktitle = {Proceedings of the 15th International Conference on Artificial Intelligence and Statistics},
+  booktitle = {Proceedings of the 15th International Conference on Artificial
+    Intelligence and Statistics},
   pages = {619--627},
   year = {2012}
 }""",

@@ -95,7 +95,8 @@ class DawidSkene(WithConfusionMatrices, Aggregator):
         bibtex="""\
 @article{dawid1979,
   author = {Dawid, A. P. and Skene, A. M.},
-  title = {Maximum likelihood estimation of observer error-rates using the {EM} algorithm},
+  title = {Maximum likelihood estimation of observer error-rates using the {EM}
+    algorithm},
   journal = {Applied Statistics},
   volume = {28},
   number = {1},

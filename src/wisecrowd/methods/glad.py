@@ -4,7 +4,7 @@ EM for the maximum a posteriori; the formulas are in :mod:`wisecrowd.maths.abili
 """
 
 import warnings
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -80,8 +80,8 @@ def class_answers(answers: Answers) -> Answers:
     n_others = int((~names_class).sum())
     if n_others:
         warnings.warn(
-            f"{n_others} of {len(answers)} answers do not name a class, and say nothing "
-            f"in GLAD: a wrong answer is any other class. They are left out.",
+            f"{n_others} of {len(answers)} answers do not name a class. They are left "
+            f"out: GLAD knows no other answers.",
             UserWarning,
             stacklevel=2,
         )
@@ -136,8 +136,10 @@ class GLAD(Aggregator):
         paper="Whitehill et al., *NeurIPS* 2009",
         bibtex="""\
 @inproceedings{whitehill2009glad,
-  author = {Whitehill, Jacob and Ruvolo, Paul and Wu, Tingfan and Bergsma, Jacob and Movellan, Javier},
-  title = {Whose vote should count more: optimal integration of labels from labelers of unknown expertise},
+  author = {Whitehill, Jacob and Ruvolo, Paul and Wu, Tingfan and Bergsma, Jacob and
+    Movellan, Javier},
+  title = {Whose vote should count more: optimal integration of labels from labelers
+    of unknown expertise},
   booktitle = {Advances in Neural Information Processing Systems 22},
   pages = {2035--2043},
   year = {2009}

@@ -1,4 +1,4 @@
-"""How good probabilities are, how far a crowd agrees, how near estimates come."""
+"""Scores of class probabilities, agreement of annotators, errors of estimates."""
 
 from wisecrowd.metrics.agreement import (
     CrowdAnswers,

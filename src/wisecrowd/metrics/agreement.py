@@ -1,8 +1,9 @@
-"""How far a crowd agrees: Krippendorff's alpha, Fleiss' and Cohen's kappa.
+"""Agreement of annotators: Krippendorff's alpha, Fleiss' and Cohen's kappa.
 
-Agreement takes :class:`wisecrowd.Annotations` and never builds items by annotators.
-An annotator who answered an item more than once counts as one annotator whose answer
-is spread over what they said: nobody is counted as agreeing with themselves.
+The functions take :class:`wisecrowd.Annotations`. Memory grows with the answers; no
+table of items by annotators is built. An annotator who answered an item several times
+counts once: each of the n answers has the weight 1 / n. Only pairs of two different
+annotators count as agreement.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -18,7 +19,7 @@ from wisecrowd._types import Array
 
 @runtime_checkable
 class CrowdAnswers(Protocol):
-    """What agreement needs of :class:`wisecrowd.Annotations`."""
+    """The part of :class:`wisecrowd.Annotations` that agreement uses."""
 
     @property
     def items(self) -> Array:
@@ -30,23 +31,23 @@ class CrowdAnswers(Protocol):
 
     @property
     def answers(self) -> Array:
-        """The names of the K answers."""
+        """The names of the K possible answers."""
 
     @property
     def item(self) -> Array:
-        """The item of each annotation, a code."""
+        """The item of each answer, a code."""
 
     @property
     def annotator(self) -> Array:
-        """The annotator of each annotation, a code."""
+        """The annotator of each answer, a code."""
 
     @property
     def answer(self) -> Array:
-        """The answer of each annotation, a code."""
+        """What was answered, a code."""
 
 
 class Shares(NamedTuple):
-    """One entry for each different (item, annotator, answer), sorted.
+    """One entry per distinct (item, annotator, answer), sorted.
 
     The shares of one annotator on one item sum to one.
     """
@@ -57,25 +58,25 @@ class Shares(NamedTuple):
     share: Float[Array, " S"]
 
     def where(self, keep: Bool[Array, " S"]) -> "Shares":
-        """Return the entries to keep."""
+        """Return the entries where `keep` is true."""
         return Shares(*(column[keep] for column in self))
 
 
 class _Agreement(NamedTuple):
-    """Per item that two or more annotators answered, sums over ordered pairs."""
+    """Sums over ordered pairs of annotators, for items with two or more annotators."""
 
     n_annotators: Float[Array, " N"]
-    n_agreeing: Float[Array, " N"]  # pairs of annotators that say the same
-    answers: Float[Array, " K"]  # how often each answer was given on those items
+    n_agreeing: Float[Array, " N"]  # pairs of annotators with the same answer
+    answers: Float[Array, " K"]  # number of times that each answer was given
 
 
 def krippendorff_alpha(answers: CrowdAnswers) -> float:
-    """Krippendorff's alpha for nominal answers; any number of answers an item.
+    """Krippendorff's alpha for nominal answers; any number of answers per item.
 
-    α = 1 - D_o / D_e, with the observed disagreement of pairs within items and the
-    expected one of pairs drawn from all answers. One is perfect, zero is chance.
-    Items with one annotator do not count. NaN where there is no pair, or only one
-    answer was ever given.
+    α = 1 - D_o / D_e. D_o is the observed disagreement of pairs within items, D_e the
+    expected disagreement of pairs drawn from all answers. α is one for perfect
+    agreement and zero for agreement by chance. Items with one annotator are left out.
+    NaN if there is no pair, or if all answers are the same.
 
     Examples
     --------
@@ -94,12 +95,12 @@ def krippendorff_alpha(answers: CrowdAnswers) -> float:
 
 
 def fleiss_kappa(answers: CrowdAnswers) -> float:
-    """Fleiss' kappa, κ = (P - P_e) / (1 - P_e); any number of answers an item.
+    """Fleiss' kappa, κ = (P - P_e) / (1 - P_e); any number of answers per item.
 
-    P is the mean over items of the share of pairs of annotators who agree, P_e = Σ_k
-    p_k² with p_k the share of answer k. Where all items have the same number of answers
-    this is Fleiss (1971). Items with one annotator do not count. NaN where there is no
-    pair, or only one answer was ever given.
+    P is the mean over items of the share of pairs of annotators who agree. P_e = Σ_k
+    p_k², where p_k is the share of answer k. If all items have the same number of
+    answers, this is Fleiss (1971). Items with one annotator are left out. NaN if there
+    is no pair, or if all answers are the same.
 
     Examples
     --------
@@ -117,21 +118,21 @@ def fleiss_kappa(answers: CrowdAnswers) -> float:
 
 
 def pairwise_cohen(answers: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFrame:
-    """Cohen's kappa of every two annotators who share enough items.
+    """Cohen's kappa of every two annotators who answered enough common items.
 
     Parameters
     ----------
     answers : Annotations
-        Who answered what.
+        The answers.
     min_shared : int
-        Pairs that answered fewer items in common are left out.
+        Pairs with fewer common items are left out.
 
     Returns
     -------
     DataFrame
-        A row a pair: first, second, n_shared, agreement (the share of their common
-        items on which they say the same) and kappa (NaN where both always gave one
-        answer).
+        One row per pair: first, second, n_shared (number of common items), agreement
+        (share of the common items with the same answer) and kappa (NaN if both gave
+        one and the same answer to all common items).
 
     Examples
     --------
@@ -151,7 +152,7 @@ def pairwise_cohen(answers: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFra
     for k in np.unique(shares.answer) if len(first) else ():
         said = _by_annotator(shares.where(shares.answer == k), shape)
         agreeing += _at(said @ said.T, first, second)
-        on_shared = said @ given.T  # [a, b]: how often a said k on items of a and b
+        on_shared = said @ given.T  # [a, b]: answers k of a on items of a and b
         chance += _at(on_shared, first, second) * _at(on_shared, second, first)
     agreement, chance = agreeing / n_shared, chance / n_shared**2
     return pd.DataFrame(
@@ -166,7 +167,7 @@ def pairwise_cohen(answers: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFra
 
 
 def _above_chance(observed: Any, chance: Any) -> Any:
-    """(P - P_e) / (1 - P_e), NaN where chance alone agrees always."""
+    """(P - P_e) / (1 - P_e), NaN where P_e = 1."""
     room = 1 - chance
     room = np.where(np.isclose(room, 0, atol=1e-12), np.nan, room)
     return (observed - chance) / room
@@ -185,10 +186,12 @@ def _shares(answers: CrowdAnswers) -> Shares:
 
 
 def _agreement(answers: CrowdAnswers) -> _Agreement:
-    """Σ_k (n_k² - Σ_a s_ak²) are the agreeing pairs of two different annotators."""
+    """Count agreeing pairs of two different annotators: Σ_k (n_k² - Σ_a s_ak²)."""
     shares, n_items = _shares(answers), len(answers.items)
     shape = (n_items, len(answers.answers))
-    table = sparse.coo_array((shares.share, (shares.item, shares.answer)), shape).tocsr()
+    table = sparse.coo_array(
+        (shares.share, (shares.item, shares.answer)), shape
+    ).tocsr()
     with_self = table.power(2).sum(1)
     alone = np.bincount(shares.item, np.square(shares.share), minlength=n_items)
     m = np.round(table.sum(1))
@@ -199,13 +202,13 @@ def _agreement(answers: CrowdAnswers) -> _Agreement:
 
 
 def _of_busy_annotators(shares: Shares, min_items: int) -> Shares:
-    """Leave out who answered too few items to share that many with anyone."""
+    """Drop annotators with fewer than `min_items` items: they can have no pair."""
     n_items = np.bincount(shares.annotator, shares.share)
     return shares.where(np.round(n_items)[shares.annotator] >= min_items)
 
 
 def _by_annotator(shares: Shares, shape: tuple[int, int]) -> Any:
-    """Return the sparse (A, N) table of shares."""
+    """Return the shares as a sparse (A, N) matrix."""
     where = (shares.annotator, shares.item)
     return sparse.coo_array((shares.share, where), shape).tocsr()
 

@@ -1,4 +1,4 @@
-"""How near estimated confusion matrices come to the true ones."""
+"""Errors of estimated confusion matrices."""
 
 from typing import Any
 
@@ -13,24 +13,25 @@ from wisecrowd._types import Array, Ids
 def confusion_error(
     estimated: Any, true: Any, weights: Any = None, *, annotators: Ids | None = None
 ) -> pd.DataFrame:
-    """How far estimated confusion matrices are from the true ones.
+    """Errors of estimated confusion matrices, per annotator.
 
     Parameters
     ----------
     estimated, true : (A, C, K) arrays
-        Annotator, truth, answer.
+        Axes: annotator, true class, answer.
     weights : (C,) or (A, C) array, optional
-        How much each row of a matrix counts, such as how many items of class c an
-        annotator answered. Default: all the same.
+        The weight of each row of a matrix, such as the number of items of class c that
+        an annotator answered. Default: equal weights.
     annotators : sequence of length A, optional
         Names for the rows of the result.
 
     Returns
     -------
     DataFrame
-        A row an annotator: mean_absolute (error of an entry), total_variation (half
-        the summed error of a row, averaged over rows) and max (the largest error of
-        an entry in a row that counts). NaN where no row counts.
+        One row per annotator. mean_absolute: mean absolute error of an entry.
+        total_variation: half the sum of the absolute errors of a row, averaged over
+        rows. max: the largest absolute error in a row with a weight above zero. NaN if
+        all rows of an annotator have the weight zero.
 
     Examples
     --------
@@ -42,8 +43,8 @@ def confusion_error(
     left, right = np.asarray(estimated, float), np.asarray(true, float)
     if left.shape != right.shape or left.ndim != 3:
         raise InputError(
-            f"confusion matrices are (annotators, classes, answers) arrays of one "
-            f"shape; these are {left.shape} and {right.shape}."
+            f"estimated and true must be (annotators, classes, answers) arrays of "
+            f"the same shape; their shapes are {left.shape} and {right.shape}."
         )
     error = np.abs(left - right)
     weight = _row_weights(weights, error.shape[:2])
@@ -63,8 +64,8 @@ def _row_weights(weights: Any, shape: tuple[int, ...]) -> Float[Array, "A C"]:
     given = np.ones(shape) if weights is None else np.asarray(weights, float)
     if given.shape not in (shape, shape[1:]) or not (given >= 0).all():
         raise InputError(
-            f"weights must be non-negative, of shape {shape[1:]} (one a class) or "
-            f"{shape} (one an annotator and class); they have shape {given.shape}."
+            f"weights must be non-negative, of shape {shape[1:]} (one per class) or "
+            f"{shape} (one per annotator and class); their shape is {given.shape}."
         )
     full = np.broadcast_to(given, shape)
     total = full.sum(1, keepdims=True)

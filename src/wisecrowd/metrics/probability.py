@@ -1,9 +1,9 @@
-"""How good probabilities are, beside the truth.
+"""Scores of class probabilities, given the true classes.
 
-Scores take `truth`, one class an item, and `proba`, an (N, C) array whose rows sum to
-one. Without `classes` the truth is a column number of `proba`; with `classes` it is
-one of those names. Items whose class is not known (NaN, None or -1) are left out;
-``scores(...).loc["all", "n_items"]`` says how many were scored.
+Scores take `truth`, one class per item, and `proba`, an (N, C) array whose rows sum to
+one. With `classes`, `truth` holds names of classes; without, column numbers of `proba`.
+Items with an unknown class (NaN, None or -1) are left out.
+``scores(...).loc["all", "n_items"]`` is the number of items that were scored.
 """
 
 from typing import Any
@@ -17,19 +17,19 @@ from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array, Ids
 
 SMALLEST_PROBABILITY = 1e-15
-"""Where log loss clips: a certain mistake costs 34.5 nats, not infinity."""
+"""Lower limit of probabilities in the log loss: a loss is at most 34.5 nats."""
 
 ROW_SUM_TOLERANCE = 1e-3
-"""How far a row of probabilities may be from one: float32 over many classes."""
+"""Largest accepted error of a row sum, for float32 over many classes."""
 
 N_BINS = 15
-"""Bins of the calibration error, as in Guo et al. (2017)."""
+"""Number of bins of the calibration error, as in Guo et al. (2017)."""
 
 
 def accuracy(truth: Any, proba: Any, classes: Ids | None = None) -> float:
     """Share of items whose most probable class is the true one.
 
-    Of equal probabilities the first class counts.
+    If two probabilities are equal, the first of the two classes counts.
 
     Examples
     --------
@@ -44,7 +44,8 @@ def accuracy(truth: Any, proba: Any, classes: Ids | None = None) -> float:
 def mean_likelihood(truth: Any, proba: Any, classes: Ids | None = None) -> float:
     """Mean probability of the true class: the "test likelihood" of the paper.
 
-    Not a proper score: it rewards over-confidence. Read it beside :func:`log_loss`.
+    It is not a proper score: it rewards over-confidence. Use it together with
+    :func:`log_loss`.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def mean_likelihood(truth: Any, proba: Any, classes: Ids | None = None) -> float
 def log_loss(truth: Any, proba: Any, classes: Ids | None = None) -> float:
     """Mean of -log(probability of the true class), in nats; smaller is better.
 
-    Probabilities below :data:`SMALLEST_PROBABILITY` count as that.
+    Probabilities below :data:`SMALLEST_PROBABILITY` are replaced by it.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def log_loss(truth: Any, proba: Any, classes: Ids | None = None) -> float:
 def brier(truth: Any, proba: Any, classes: Ids | None = None) -> float:
     """Mean over items of Σ_c (p_c - [c is true])², from 0 (best) to 2.
 
-    For two classes it is twice what scikit-learn's ``brier_score_loss`` returns.
+    For two classes it is twice the ``brier_score_loss`` of scikit-learn.
 
     Examples
     --------
@@ -81,9 +82,10 @@ def brier(truth: Any, proba: Any, classes: Ids | None = None) -> float:
 
 
 def auc(truth: Any, proba: Any, classes: Ids | None = None) -> float:
-    """Area under the ROC curve: for more than two classes, each against the rest.
+    """Area under the ROC curve; with more than two classes, one against the rest.
 
-    The mean over the classes that some, but not all, items have; NaN if there is none.
+    It is the mean over the classes that some, but not all, items have. NaN if there is
+    no such class.
 
     Examples
     --------
@@ -99,11 +101,10 @@ def auc(truth: Any, proba: Any, classes: Ids | None = None) -> float:
 def calibration_error(
     truth: Any, proba: Any, classes: Ids | None = None, *, n_bins: int = N_BINS
 ) -> float:
-    """Mean distance of confidence from accuracy (expected calibration error).
+    """Mean of |accuracy - confidence| over bins: the expected calibration error.
 
-    The confidence is the largest probability of an item. Items fall into `n_bins`
-    bins of equal width; |accuracy - mean confidence| of the bins is averaged,
-    weighted by their items.
+    The confidence of an item is its largest probability. Items are divided by their
+    confidence into `n_bins` bins of equal width. A bin's weight is its number of items.
 
     Examples
     --------
@@ -117,11 +118,12 @@ def calibration_error(
 def scores(
     truth: Any, proba: Any, classes: Ids | None = None, *, n_bins: int = N_BINS
 ) -> pd.DataFrame:
-    """All scores: a row for each class, then a row "all".
+    """Return all scores: one row per class, then a row "all".
 
-    In a class's row accuracy, likelihood, log loss and Brier are means over the items
-    of that class; AUC is the class against the rest; the calibration error is that of
-    the class's probability over all items. What cannot be known is NaN.
+    In the row of a class, accuracy, mean likelihood, log loss and Brier score are means
+    over the items of the class. The AUC is that of the class against the rest. The
+    calibration error is that of the probability of the class, over all items. Scores
+    that are not defined are NaN.
 
     Examples
     --------
@@ -181,7 +183,7 @@ _OF_ITEM = {
 
 
 def _means(of_item: Array, is_class: Bool[Array, "N C"]) -> list[float]:
-    """Return the mean over the items of each class, then over all."""
+    """Return the means over the items of each class, then over all items."""
     n_items = is_class.sum(0)
     sums = of_item @ is_class.astype(float)
     by_class = np.divide(
@@ -206,18 +208,18 @@ def _mean_auc(of_class: list[float]) -> float:
     return float(np.mean(defined)) if defined else np.nan
 
 
-def _gap(happened: Bool[Array, " N"], said: Float[Array, " N"], n_bins: int) -> float:
-    """Σ_bins |how often it happened - what was said| · items of the bin / items."""
-    where = np.minimum((said * n_bins).astype(int), n_bins - 1)
-    surplus = np.bincount(where, happened - said, minlength=n_bins)
-    return float(np.abs(surplus).sum() / len(said))
+def _gap(happened: Bool[Array, " N"], proba: Float[Array, " N"], n_bins: int) -> float:
+    """Σ over bins of |frequency - mean probability| · items of the bin / items."""
+    where = np.minimum((proba * n_bins).astype(int), n_bins - 1)
+    surplus = np.bincount(where, happened - proba, minlength=n_bins)
+    return float(np.abs(surplus).sum() / len(proba))
 
 
-# -- at the door -------------------------------------------------------------------
+# -- checks of the input -----------------------------------------------------------
 
 
 def _known(truth: Any, proba: Any, classes: Ids | None) -> tuple[Array, Array]:
-    """Return codes and probabilities of the items whose class is known."""
+    """Return the classes and probabilities of the items whose class is known."""
     table = _checked_proba(proba)
     codes = truth_codes(truth, table.shape[1] if classes is None else classes)
     if len(codes) != len(table) or (
@@ -226,27 +228,27 @@ def _known(truth: Any, proba: Any, classes: Ids | None) -> tuple[Array, Array]:
         raise InputError(
             f"proba has shape {table.shape}, but there are {len(codes)} true classes"
             f"{'' if classes is None else f' and {len(classes)} names of classes'}. "
-            f"It needs a row an item and a column a class."
+            f"Pass one row per item and one column per class."
         )
     known = codes >= 0
     if not known.any():
         raise InputError(
-            f"none of the {len(codes)} items has a known class, so there is nothing "
-            f"to score. Pass the truth of some."
+            f"none of the {len(codes)} items has a known class, so no score can be "
+            f"computed. Pass the true class of at least one item."
         )
     return codes[known], table[known]
 
 
 def truth_codes(truth: Any, classes: Ids | int) -> Int[Array, " N"]:
-    """Return the column of each item's true class, -1 where it is not known.
+    """Return the true class of each item as a column number, -1 where it is unknown.
 
     Parameters
     ----------
     truth : sequence of length N
-        Names of classes, or their codes where `classes` is a number; NaN, None and
-        -1 mean that the class is not known.
+        Names of classes, or codes if `classes` is a number. NaN, None and -1 mean that
+        the class is unknown.
     classes : sequence or int
-        The names of the classes, or how many there are.
+        The names of the classes, or their number.
 
     Examples
     --------
@@ -274,14 +276,15 @@ def _checked_proba(proba: Any) -> Float[Array, "N C"]:
     table = np.asarray(proba, dtype=float)
     if table.ndim != 2 or not table.size:
         raise InputError(
-            f"proba has shape {table.shape}: it needs a row an item, a column a class."
+            f"proba has shape {table.shape}. Pass one row per item and one column per "
+            f"class."
         )
     off = np.abs(table.sum(1) - 1)
-    bad = ~(off <= ROW_SUM_TOLERANCE) | (table < 0).any(1)  # NaN is bad too
+    bad = ~(off <= ROW_SUM_TOLERANCE) | (table < 0).any(1)  # also true for NaN
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InputError(
             f"{int(bad.sum())} of {len(table)} rows of proba are not probabilities "
-            f"that sum to one; the first is row {row}: {listed(table[row], 6)}."
+            f"that sum to one. The first is row {row}: {listed(table[row], 6)}."
         )
     return table

@@ -21,19 +21,20 @@ Migration = Callable[[str, Values, Values], tuple[Values, Values]]
 def migrated(
     version: int, name: str, settings: Values, fitted: Values
 ) -> tuple[Values, Values]:
-    """Return settings and fitted attributes of a class as the newest version has them."""
+    """Return settings and fitted attributes in the form of the newest version."""
     while version in MIGRATIONS:
         settings, fitted = MIGRATIONS[version](name, settings, fitted)
         version += 1
     return settings, fitted
 
 
-def from_version_1(name: str, settings: Values, fitted: Values) -> tuple[Values, Values]:
+def from_version_1(
+    name: str, settings: Values, fitted: Values
+) -> tuple[Values, Values]:
     """One record, `learned_`, instead of an attribute for every part of it."""
     settings, old = dict(settings), dict(fitted)
-    if "epsilon" in settings:  # it belongs to robust max now
-        if settings["link"] != "robustmax":
-            settings["epsilon"] = None
+    if settings.get("link") == "softmax":  # epsilon belongs to robust max now
+        settings["epsilon"] = None
     if "factorised" in settings:
         paper = settings.pop("factorised")
         settings["posterior"] = "factorised" if paper else "conditional"

@@ -1,1 +1,1 @@
-"""Crowds whose truth and whose confusion matrices are known."""
+"""Simulated crowds: the true classes and the confusion matrices are known."""

@@ -1,4 +1,4 @@
-"""Kinds of annotators, and the confusion matrices that they have."""
+"""Kinds of annotators, and random confusion matrices for each kind."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from wisecrowd._checks import InputError, one_of
 from wisecrowd._types import Array, Confusion
 
 Seed = int | np.random.Generator | None
-Number = float | int  # beartype takes no int for a float
+Number = float | int  # beartype does not accept an int as float
 
 KINDS = ("skilled", "spammer", "adversary", "specialist")
 
@@ -17,21 +17,21 @@ PAPER_ACCURACIES = (0.95, 0.90, 0.80)
 """The three reliable annotators of the paper's MNIST experiment."""
 
 ADVERSARY_CERTAINTY = 0.90
-"""How often an adversary answers the next class."""
+"""Probability that an adversary answers the next class."""
 
 SPECIALIST_ACCURACY = 0.95
-"""How often specialists are right on their own classes; elsewhere they guess."""
+"""Accuracy of specialists on their own classes; on the others they guess."""
 
 SKILL_CONCENTRATION = 10.0
-"""Weight of the Beta or Dirichlet from which skills are drawn."""
+"""Total concentration of the Beta or Dirichlet from which skills are drawn."""
 
 
 def paper_annotators(n_classes: int, random_state: Seed = None) -> Confusion:
     """Return the five annotators of the paper's MNIST experiment.
 
-    Three are right with probability .95, .90 and .80 in every class, the remainder
-    spread randomly over the other answers; the fourth answers at random; the fifth
-    answers the next class with probability .90 (the remainder spread randomly too).
+    Three are right with probability .95, .90 and .80 in every class. The fourth
+    answers at random. The fifth answers the next class with probability .90. The
+    remaining probability of a row is spread randomly over the other answers.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def draw_kinds(
     specialists: Number = 0.0,
     random_state: Seed = None,
 ) -> Array:
-    """Return a kind for each annotator, in random order, with these shares.
+    """Draw the kind of each annotator: these shares, in random order.
 
     Examples
     --------
@@ -67,12 +67,15 @@ def draw_kinds(
     ['adversary', 'skilled', 'skilled', 'spammer', 'spammer']
     """
     if n_annotators < 1:
-        raise InputError(f"a crowd needs at least one annotator, not {n_annotators}.")
+        raise InputError(
+            f"n_annotators={n_annotators}: a crowd needs at least one annotator."
+        )
     shares = {"spammer": spammers, "adversary": adversaries, "specialist": specialists}
     if not (min(shares.values()) >= 0 and sum(shares.values()) <= 1 + 1e-9):
         raise InputError(
-            f"the shares of spammers, adversaries and specialists must be at least 0 "
-            f"and at most 1 together: {spammers}, {adversaries}, {specialists}."
+            f"spammers={spammers}, adversaries={adversaries} and "
+            f"specialists={specialists} are shares of the annotators: each must be at "
+            f"least 0, and their sum at most 1."
         )
     special = [
         kind for kind, s in shares.items() for _ in range(round(s * n_annotators))
@@ -90,17 +93,19 @@ def draw_confusion(
     cant_tell: Number = 0.0,
     random_state: Seed = None,
 ) -> Confusion:
-    """Return a confusion matrix for each annotator, of their kind.
+    """Draw a confusion matrix for each annotator, by kind.
 
-    - skilled, "beta": one accuracy ~ Beta with mean `accuracy` for all classes, the
-      remainder spread randomly over the other answers;
-    - skilled, "dirichlet": every row ~ Dirichlet with mean `accuracy` on the diagonal;
-    - spammer: every answer with the same probability, whatever the truth;
-    - adversary: the next class with probability .90;
-    - specialist: right with probability .95 on some classes, guesses on the others.
+    - skilled, "beta": one accuracy for all classes, drawn from a Beta with mean
+      `accuracy`; the remainder is spread randomly over the other answers;
+    - skilled, "dirichlet": every row is drawn from a Dirichlet with mean `accuracy` on
+      the diagonal;
+    - spammer: every answer has the same probability, whatever the class;
+    - adversary: answers the next class with probability .90;
+    - specialist: right with probability .95 on half of the classes, guesses on the
+      others.
 
-    With `cant_tell` there is one more answer (K = C + 1), which each person gives
-    with a probability of their own, `cant_tell` on average.
+    With `cant_tell` there is one more answer (K = C + 1). Each annotator gives it with
+    a probability of their own, whose mean is `cant_tell`.
 
     Examples
     --------
@@ -128,7 +133,7 @@ def draw_confusion(
 def _spread(
     p: Float[Array, "A C"], rng: np.random.Generator, *, shift: int = 0
 ) -> Confusion:
-    """Answer c + shift with probability p[a, c], the rest spread over the others."""
+    """Rows with p[a, c] at answer c + shift, and the rest spread randomly."""
     n_annotators, n_classes = p.shape
     others = rng.dirichlet(np.ones(n_classes - 1), size=p.shape)  # [A, C, C - 1]
     confusion = np.empty((n_annotators, n_classes, n_classes))
@@ -171,7 +176,7 @@ def _adversaries(
 def _specialists(
     n_annotators: int, n_classes: int, rng: np.random.Generator
 ) -> Confusion:
-    """Half of the classes, at random and at least one, are their own."""
+    """Each annotator knows half of the classes, at random and at least one."""
     rank = rng.random((n_annotators, n_classes)).argsort(1).argsort(1)
     own = (rank < max(1, n_classes // 2))[:, :, None]
     good = _spread(np.full(rank.shape, SPECIALIST_ACCURACY), rng)
@@ -190,9 +195,9 @@ def _with_cant_tell(
 
 def _check_share(value: Number, name: str) -> None:
     if not 0 < value < 1:
-        raise InputError(f"{name}={value} must be between 0 and 1.")
+        raise InputError(f"{name}={value} must be above 0 and below 1.")
 
 
 def _check_n_classes(n_classes: int) -> None:
     if n_classes < 2:
-        raise InputError(f"a crowd needs at least two classes, not {n_classes}.")
+        raise InputError(f"n_classes={n_classes}: a crowd needs at least two classes.")

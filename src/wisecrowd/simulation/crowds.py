@@ -1,47 +1,62 @@
-"""Crowds whose truth and whose confusion matrices are known.
+"""Simulated crowds: the true classes and the confusion matrices are known.
 
 A crowd is made in steps, each a function of its own: kinds of annotators
-(:func:`draw_kinds`), their confusion matrices (:func:`draw_confusion`, or
-:func:`.skills.paper_annotators`), features (:func:`draw_features`), and who answers
-what (:func:`draw_answers`). :func:`simulate` does them all.
+(:func:`.draw_kinds`), their confusion matrices (:func:`.draw_confusion`, or
+:func:`.paper_annotators`), features (:func:`draw_features`), who answers what
+(:func:`draw_answers`). Four more steps can make the answers dependent, or change them
+with the features: hard items, guessing, groups, copying. :func:`simulate` does all.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from wisecrowd._checks import InputError, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Confusion, Ids
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.simulation.skill_by_features import with_slips
-from wisecrowd.simulation.sampling import different_annotators, draw_rows
+from wisecrowd.simulation import hard_items, repeated_answers
 from wisecrowd.simulation.annotators import Number, Seed, draw_confusion, draw_kinds
+from wisecrowd.simulation.sampling import different_annotators, draw_rows
+from wisecrowd.simulation.skill_by_features import with_guesses
 
 LOG_ACTIVITY_SPREAD = 2.0
-"""Standard deviation of log activity: 5 % of the people give 60 % of the answers."""
+"""Deviation of log activity: 5 % of the annotators give 60 % of the answers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Crowd:
-    """Annotations with all that is usually hidden.
+    """Answers, with everything that is unknown in a real crowd.
 
     Attributes
     ----------
     answers : Annotations
-        What the crowd said; items and annotators are numbered.
+        The answers; items and annotators are numbered.
     truth : int array of length N
         The true class of each item, a code.
     confusion : (A, C, K) array
-        The true confusion matrices. Where skill depends on features, their mean.
+        The true confusion matrices: p(answer | class) of each annotator. Where skill
+        depends on the item or on other annotators, the mean over the items of the
+        class.
     X : (N, D) float32 array or None
         Features.
     classes : array of length C
         The names of the classes.
     kinds : array of length A
         "skilled", "spammer", "adversary" or "specialist".
+    difficulty : array of length N
+        λ of each item, from 0 (easy) to 1: the probability that an annotator takes
+        the item for its decoy.
+    decoy : int array of length N
+        The wrong class that a hard item resembles, a code; -1 for an easy item.
+    group : int array of length A
+        The group of each annotator, -1 for none.
+    copier : bool array of length A
+        Whether the annotator copies.
+    copied_from : int array of length L
+        For each answer, the annotator from whom it was copied; -1 if it was not.
     """
 
     answers: Annotations
@@ -50,6 +65,11 @@ class Crowd:
     X: Float[np.ndarray, "N D"] | None
     classes: Array
     kinds: Array
+    difficulty: Float[np.ndarray, " N"]
+    decoy: Int[np.ndarray, " N"]
+    group: Int[np.ndarray, " A"]
+    copier: Bool[np.ndarray, " A"]
+    copied_from: Int[np.ndarray, " L"]
 
     def __repr__(self) -> str:
         features = "no features" if self.X is None else f"{self.X.shape[1]} features"
@@ -77,40 +97,65 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
     separation: Number = 4.0,
     skill_by_features: bool = False,
     repeats: bool = False,
+    difficulty: Any = 0.0,
+    copiers: Number = 0.0,
+    copy_probability: Number = 0.8,
+    groups: Any = 0,
+    group_slip: Number = 0.4,
     random_state: Seed = None,
 ) -> Crowd:
     """Draw a crowd, its items and its answers.
+
+    By default annotators are independent given the class. `difficulty`, `copiers` and
+    `groups` make them dependent, each in another way.
 
     Parameters
     ----------
     n_items, n_annotators, n_classes : int
         Sizes.
     answers_per_item : float
-        Mean number of answers an item; items differ by one at most.
+        Mean number of answers per item; the numbers of two items differ by one at
+        most.
     n_answers : int, optional
-        The exact total, instead of `answers_per_item`.
+        The exact total number of answers, instead of `answers_per_item`.
     skill : {"beta", "dirichlet"}
-        One accuracy for all classes, or a row of the matrix drawn for each class.
+        One accuracy for all classes, or one random row of the matrix per class.
     accuracy : float
         Mean accuracy of the skilled annotators.
     spammers, adversaries, specialists : float
         Their shares of the annotators; the others are skilled.
     cant_tell : float
-        How often people say that they cannot tell, an answer more than classes.
+        Mean probability of the answer "can't tell", which is not a class.
     activity : {"heavy", "equal"} or array of length A
-        Whether few people give most answers, or how active each is.
+        "heavy": few annotators give most answers. "equal": all are equally active. An
+        array: how active each annotator is.
     class_weights : sequence of length C, optional
-        How frequent the classes are. Default: all the same.
+        Relative frequencies of the classes. Default: all equal.
     classes : sequence of length C, optional
-        Their names. Default: numbers.
+        Names of the classes. Default: numbers.
     n_features, n_clusters, separation
         As in :func:`draw_features`; no features by default.
     skill_by_features : bool
-        Whether people attend to an item or guess depending on its features.
+        Whether the features of an item decide how often each annotator guesses.
     repeats : bool
-        Whether a person may answer an item more than once.
+        Whether an annotator may answer an item more than once.
+    difficulty : float or array of length N
+        The share of hard items, or the difficulty λ of each item. On a hard item
+        annotators answer as if it were of another class, its decoy, with probability
+        λ: see :mod:`wisecrowd.simulation.hard_items`.
+    copiers : float
+        The share of annotators who copy the answers of others on the same item.
+    copy_probability : float
+        Probability that an answer of a copier is copied.
+    groups : int or int array of length A
+        The number of groups, or the group of each annotator (-1: none). Annotators of
+        one group have the same confusion matrix and are of the same kind, such as
+        language models of one family.
+    group_slip : float
+        Probability, per item and group, that all members of the group give the same
+        answer. It is the correlation of two members given the class.
     random_state : int or Generator
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Examples
     --------
@@ -120,10 +165,17 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
     2 features)
     >>> crowd.truth.shape, crowd.confusion.shape, crowd.X.shape
     ((50,), (7, 3, 3), (50, 2))
+    >>> crowd = simulate(50, 7, 3, difficulty=0.3, copiers=0.3, random_state=0)
+    >>> int((crowd.decoy >= 0).sum()), int(crowd.copier.sum())
+    (15, 2)
     """
     if skill_by_features and not n_features:
         raise InputError("skill_by_features=True needs features: pass n_features=2.")
+    _check_probability(group_slip, "group_slip")
+    _check_probability(copy_probability, "copy_probability")
     for_truth, for_crowd, for_x, for_answers, for_slips = _generators(random_state, 5)
+    # Spawned from a child: with or without them, the other numbers are the same.
+    for_hard, for_groups, for_copies = for_slips.spawn(3)
     truth = draw_truth(
         n_items, n_classes, class_weights=class_weights, random_state=for_truth
     )
@@ -142,6 +194,12 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
         cant_tell=cant_tell,
         random_state=for_crowd,
     )
+    copier = repeated_answers.draw_copiers(
+        copiers, n_annotators, random_state=for_copies
+    )
+    group = repeated_answers.draw_groups(groups, n_annotators, random_state=for_groups)
+    model = repeated_answers.first_member(group)
+    kinds, confusion = kinds[model], confusion[model]
     X = None
     if n_features:
         X = draw_features(
@@ -151,7 +209,7 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
             separation=separation,
             random_state=for_x,
         )
-    answers = draw_answers(
+    drawn = draw_answers(
         truth,
         confusion,
         answers_per_item=answers_per_item,
@@ -161,9 +219,49 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
         repeats=repeats,
         random_state=for_answers,
     )
+    answers = drawn.codes
+    hard = hard_items.draw_hard_items(
+        truth, n_classes, difficulty, random_state=for_hard
+    )
+    if hard.difficulty.any():
+        answers = hard_items.misled(answers, confusion, hard, for_hard)
+        confusion = hard_items.mean_confusion(confusion, truth, hard)
     if X is not None and skill_by_features:
-        answers, confusion = with_slips(answers, confusion, truth, X, for_slips)
-    return Crowd(answers, truth, confusion, X, answers.classes, kinds)
+        answers, confusion = with_guesses(answers, confusion, truth, X, for_slips)
+    if (group >= 0).any():
+        source = repeated_answers.rows_of_groups(answers, group, group_slip, for_groups)
+        answers, confusion = _repeated(answers, confusion, truth, source)
+    source = np.arange(len(answers))
+    if copier.any():
+        source = repeated_answers.rows_of_copies(
+            answers, copier, copy_probability, for_copies
+        )
+        answers, confusion = _repeated(answers, confusion, truth, source)
+    is_copy = source != np.arange(len(answers))
+    return Crowd(
+        answers=replace(drawn, codes=answers),
+        truth=truth,
+        confusion=confusion,
+        X=X,
+        classes=drawn.classes,
+        kinds=kinds,
+        difficulty=hard.difficulty,
+        decoy=hard.decoy,
+        group=group,
+        copier=copier,
+        copied_from=np.where(is_copy, answers.annotator[source], -1),
+    )
+
+
+def _repeated(
+    answers: Answers,
+    confusion: Confusion,
+    truth: Int[np.ndarray, " N"],
+    source: Int[Array, " L"],
+) -> tuple[Answers, Confusion]:
+    """Return the answers of the source rows, and the averaged confusion matrices."""
+    mean = repeated_answers.mean_confusion(confusion, answers, truth, source)
+    return answers.with_answer(answers.answer[source]), mean
 
 
 # -- items -------------------------------------------------------------------------
@@ -176,7 +274,7 @@ def draw_truth(
     class_weights: Ids | None = None,
     random_state: Seed = None,
 ) -> Int[np.ndarray, " N"]:
-    """Return the code of a class for each item, by `class_weights` or all the same.
+    """Draw the class of each item, a code, in proportion to `class_weights`.
 
     Examples
     --------
@@ -186,9 +284,12 @@ def draw_truth(
     given = np.ones(n_classes) if class_weights is None else class_weights
     weights = np.asarray(given, dtype=float)
     if weights.shape != (n_classes,):
-        raise InputError(f"class_weights needs {n_classes} entries: {weights.shape}.")
+        raise InputError(
+            f"class_weights needs {n_classes} entries, one per class; its shape is "
+            f"{weights.shape}."
+        )
     if n_items < 1:
-        raise InputError(f"a crowd needs at least one item, not {n_items}.")
+        raise InputError(f"n_items={n_items}: a crowd needs at least one item.")
     share = _shares(weights, "class_weights")
     return np.random.default_rng(random_state).choice(n_classes, n_items, p=share)
 
@@ -201,7 +302,7 @@ def draw_features(
     separation: Number = 4.0,
     random_state: Seed = None,
 ) -> Float[np.ndarray, "N D"]:
-    """Return points of Gaussian clusters, several a class.
+    """Draw features from Gaussian clusters, several per class.
 
     Parameters
     ----------
@@ -210,12 +311,13 @@ def draw_features(
     n_features : int
         D.
     n_clusters : int
-        Clusters of each class.
+        Number of clusters per class.
     separation : float
         Root mean square distance between two centres, in standard deviations of a
-        cluster: at 4 two clusters overlap by about 2 %, at 0 the features say nothing.
+        cluster. At 4 two clusters overlap by about 2 %; at 0 the features carry no
+        information about the class.
     random_state : int or Generator
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Examples
     --------
@@ -245,7 +347,7 @@ def draw_answers(
     repeats: bool = False,
     random_state: Seed = None,
 ) -> Annotations:
-    """Return what annotators with these confusion matrices say about these items.
+    """Draw who answers which item, and the answers.
 
     Parameters
     ----------
@@ -254,20 +356,20 @@ def draw_answers(
     confusion : (A, C, K) array
         K is C, or C + 1 where there is an answer "can't tell".
     answers_per_item : float, optional
-        Mean number of answers an item; items differ by one at most. Default: every
-        annotator answers every item.
+        Mean number of answers per item; the numbers of two items differ by one at
+        most. Default: every annotator answers every item.
     n_answers : int, optional
-        The exact total, instead.
+        The exact total number of answers, instead of `answers_per_item`.
     activity : {"equal", "heavy"} or array of length A
-        How active each annotator is: the next answer of an item comes from one of
-        those who have not answered it yet, with probability in proportion.
+        How active each annotator is. The annotators of an item are drawn one after
+        the other, with probabilities in proportion to the activity of those left.
     classes : sequence of length C, optional
-        Names of the classes. Default: numbers. The answer beyond the classes is
-        "can't tell" where they are text, else the number C.
+        Names of the classes. Default: numbers. The answer that is not a class is
+        named "can't tell" if the classes are text, else C.
     repeats : bool
-        Whether a person may answer an item more than once.
+        Whether an annotator may answer an item more than once.
     random_state : int or Generator
-        Where the random numbers come from.
+        Seed of the random numbers.
 
     Examples
     --------
@@ -304,11 +406,11 @@ def draw_answers(
 def _answers_of_items(
     n_answers: int, n_items: int, rng: np.random.Generator
 ) -> Int[Array, " N"]:
-    """Return how many answers each item gets: as even as can be, the rest by lot."""
+    """Return the number of answers per item; two items differ by one at most."""
     if n_answers < 1 or n_items < 1:
         raise InputError(
-            f"there must be items and answers; n_answers={n_answers}, "
-            f"items: {n_items}."
+            f"n_answers={n_answers} on {n_items} items: a crowd needs at least one "
+            f"item and one answer."
         )
     each, rest = divmod(n_answers, n_items)
     counts = np.full(n_items, each)
@@ -327,7 +429,7 @@ def _activity(
         weights = np.asarray(activity, dtype=float)
     if weights.shape != (n_annotators,):
         raise InputError(
-            f"activity is 'equal', 'heavy' or {n_annotators} numbers, one an "
+            f"activity must be 'equal', 'heavy' or {n_annotators} numbers, one per "
             f"annotator; its shape is {weights.shape}."
         )
     return _shares(weights, "activity")
@@ -338,8 +440,8 @@ def _answer_names(classes: Ids | None, n_classes: int, n_answers: int) -> Array:
     names = vocabulary_values(given, "class")
     if len(names) != n_classes or n_answers - n_classes not in (0, 1):
         raise InputError(
-            f"{len(names)} names of classes do not fit confusion matrices with "
-            f"{n_classes} classes and {n_answers} answers."
+            f"classes has {len(names)} names, but the confusion matrices have "
+            f"{n_classes} classes and {n_answers} answers. Pass one name per class."
         )
     if n_answers == n_classes:
         return names
@@ -347,7 +449,7 @@ def _answer_names(classes: Ids | None, n_classes: int, n_answers: int) -> Array:
     return np.append(names, np.array([extra], dtype=names.dtype))
 
 
-# -- small ones --------------------------------------------------------------------
+# -- helpers --------------------------------------------------------------------
 
 
 def _generators(random_state: Seed, n: int) -> list[np.random.Generator]:
@@ -355,10 +457,15 @@ def _generators(random_state: Seed, n: int) -> list[np.random.Generator]:
 
 
 def _shares(weights: Float[Array, " S"], name: str) -> Float[Array, " S"]:
-    """Return the weights over their sum."""
+    """Return the weights divided by their sum."""
     if not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
         raise InputError(
             f"{name} must be finite, not negative, and not all zero: "
             f"{listed(weights, 6)}."
         )
     return weights / weights.sum()
+
+
+def _check_probability(value: Number, name: str) -> None:
+    if not 0 <= value <= 1:
+        raise InputError(f"{name}={value} must be from 0 to 1.")

@@ -1,4 +1,4 @@
-"""Random draws for simulated crowds, without a table of items by annotators."""
+"""Random draws for simulated crowds, in memory that grows with the answers only."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,10 @@ from wisecrowd._checks import InputError
 from wisecrowd._types import Array, Confusion
 
 MOST_ROUNDS = 30
-"""Rounds of redrawing repeated annotators before the exact draw takes over."""
+"""Rounds of redrawing repeated annotators, before the exact draw is used."""
 
 MOST_CELLS = 2**22
-"""Cells of a table that may be in memory at once."""
+"""Largest number of table cells in memory at once."""
 
 
 def different_annotators(
@@ -21,11 +21,12 @@ def different_annotators(
     weights: Float[Array, " A"],
     rng: np.random.Generator,
 ) -> Int[Array, " L"]:
-    """Return an annotator for each answer, no one twice on an item.
+    """Return an annotator for each answer; none occurs twice on an item.
 
-    Drawing until nobody is repeated, keeping whoever came first, is drawing without
-    replacement one after the other. Where items need many of the annotators that
-    takes long, and `_draw_the_rest` goes on from there.
+    Repeated annotators of an item are drawn again until there are none, and the first
+    occurrence is kept. That is sequential drawing without replacement. Where an item
+    needs a large share of the annotators, this takes many rounds; `_draw_the_rest`
+    then draws what is missing.
     """
     most, available = int(n_of_item.max()), int((weights > 0).sum())
     if most > available:
@@ -51,13 +52,13 @@ def _taken(
     new: Int[Array, " F"],
     n_annotators: int,
 ) -> Bool[Array, " F"]:
-    """Which of the new answers repeat an annotator of their item."""
+    """Return which new answers have an annotator who already answered the item."""
     touched = np.zeros(item[-1] + 1, dtype=bool)
     touched[item[new]] = True
     is_new = np.zeros(len(item), dtype=bool)
     is_new[new] = True
     old = np.flatnonzero(touched[item] & ~is_new & (annotator >= 0))
-    rows = np.concatenate([old, new])  # those already there come first, and stay
+    rows = np.concatenate([old, new])  # old rows come first, so they are kept
     _, first = np.unique(item[rows] * n_annotators + annotator[rows], return_index=True)
     repeated = np.ones(len(rows), dtype=bool)
     repeated[first] = False
@@ -70,7 +71,7 @@ def _draw_the_rest(
     weights: Float[Array, " A"],
     rng: np.random.Generator,
 ) -> Int[Array, " L"]:
-    """Fill the free answers exactly: the largest of log weight + Gumbel noise."""
+    """Fill the missing annotators exactly: largest log weight + Gumbel noise."""
     filled = annotator.copy()
     free = np.flatnonzero(annotator < 0)
     with np.errstate(divide="ignore"):
@@ -97,10 +98,10 @@ def draw_rows(
     truth: Int[Array, " L"],
     rng: np.random.Generator,
 ) -> Int[Array, " L"]:
-    """Draw an answer from row confusion[annotator, truth] for each annotation.
+    """Draw one answer from each of the rows confusion[annotator, truth, :].
 
-    The rows' cumulative sums, put one after the other, increase; one search finds
-    all answers without a table of annotations by answers.
+    Row r's cumulative sums plus r, concatenated over all rows, are increasing. So one
+    sorted search draws all answers, without an (L, K) table.
     """
     n_classes, n_answers = confusion.shape[1:]
     cumulative = confusion.reshape(-1, n_answers).cumsum(1)
@@ -113,6 +114,6 @@ def draw_rows(
 
 
 def chunks(values: Array, size: int) -> Iterator[Array]:
-    """Yield the values, `size` at a time."""
+    """Yield consecutive parts of the values, `size` long; the last may be shorter."""
     for start in range(0, len(values), size):
         yield values[start : start + size]

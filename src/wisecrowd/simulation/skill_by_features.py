@@ -1,53 +1,54 @@
-"""Skill that depends on features: who looks at which items, and who guesses."""
-
-from dataclasses import replace
+"""Skill that depends on features: on some items an annotator guesses."""
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import expit
 
 from wisecrowd._types import Array, Confusion
-from wisecrowd.annotations import Annotations
+from wisecrowd.answers import Answers
 from wisecrowd.simulation.sampling import MOST_CELLS, chunks
 
 ATTENTION_BIAS, ATTENTION_SLOPE = 2.0, 2.0
-"""Attention is expit(bias + slope · standardised feature): .8 on average."""
+"""Attention is expit(bias + slope · standardised direction): .8 on average."""
 
 MOST_ITEMS_AVERAGED = 1000
-"""Items of a class over which a skill that varies with features is averaged."""
+"""Most items per class over which attention is averaged."""
 
 
 def attention(along: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """expit(bias + slope · x·v): how likely a person looks instead of guessing."""
+    """expit(bias + slope · x·v): the probability of not guessing."""
     return expit(ATTENTION_BIAS + ATTENTION_SLOPE * along)
 
 
-def with_slips(
-    annotations: Annotations,
+def with_guesses(
+    answers: Answers,
     confusion: Confusion,
     truth: Int[Array, " N"],
     X: Float[Array, "N D"],
     rng: np.random.Generator,
-) -> tuple[Annotations, Confusion]:
-    """Replace answers by guesses where attention fails, and average the matrices."""
+) -> tuple[Answers, Confusion]:
+    """Replace answers by guesses, each with probability 1 − attention.
+
+    Returns the answers, and the confusion matrices averaged over the items of each
+    class: attention · R[a, c, :] + (1 − attention) / K.
+    """
     centred = X - X.mean(0)
     direction = _directions(len(confusion), centred, rng)
-    answer = annotations.answer.copy()
+    answer = answers.answer.copy()
     for rows in chunks(np.arange(len(answer)), max(1, MOST_CELLS // X.shape[1])):
-        x, v = centred[annotations.item[rows]], direction[annotations.annotator[rows]]
-        slips = rows[rng.random(len(rows)) > attention(np.einsum("ld,ld->l", x, v))]
-        answer[slips] = rng.integers(confusion.shape[2], size=len(slips))
+        x, v = centred[answers.item[rows]], direction[answers.annotator[rows]]
+        guess = rows[rng.random(len(rows)) > attention(np.einsum("ld,ld->l", x, v))]
+        answer[guess] = rng.integers(confusion.shape[2], size=len(guess))
     n_classes = confusion.shape[1]
     mean = _mean_attention(truth, centred, direction, n_classes, rng)[..., None]
     averaged = mean * confusion + (1 - mean) / confusion.shape[2]
-    said = annotations.codes.with_answer(answer)
-    return replace(annotations, codes=said), averaged
+    return answers.with_answer(answer), averaged
 
 
 def _directions(
     n_annotators: int, X: Float[Array, "N D"], rng: np.random.Generator
 ) -> Float[Array, "A D"]:
-    """Return a direction an annotator; along it the items have deviation one."""
+    """Draw one direction per annotator; the items have deviation one along it."""
     direction = rng.standard_normal((n_annotators, X.shape[1]))
     covariance = X.T @ X / len(X)
     deviation = np.sqrt(np.einsum("ad,de,ae->a", direction, covariance, direction))
@@ -61,7 +62,7 @@ def _mean_attention(
     n_classes: int,
     rng: np.random.Generator,
 ) -> Float[Array, "A C"]:
-    """Return each annotator's mean attention to the items of each class."""
+    """Return the mean attention of each annotator to the items of each class."""
     mean = np.ones((len(direction), n_classes))
     for c in np.unique(truth):
         items = rng.permutation(np.flatnonzero(truth == c))[:MOST_ITEMS_AVERAGED]

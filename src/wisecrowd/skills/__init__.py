@@ -1,8 +1,9 @@
 """Models of annotators, as parts that any method can use.
 
 A part is a frozen record with the methods of :class:`~wisecrowd.skills.part.Skills`.
-:class:`ConfusionMatrices` has a Dirichlet posterior for every annotator, :class:`Ability`
-is GLAD's, :class:`Votes` and :class:`Trusted` learn nothing and only count.
+:class:`ConfusionMatrices` has a Dirichlet posterior for every annotator,
+:class:`Ability` is GLAD's, :class:`Votes` and :class:`Trusted` learn nothing and only
+count.
 """
 
 from wisecrowd.skills.ability import Ability

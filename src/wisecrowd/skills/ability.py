@@ -98,7 +98,11 @@ class Ability:
         return replace(self, mean=mean, spread=spread)
 
     def label_proba(
-        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        *,
+        of_features: bool,
     ) -> Float[np.ndarray, "N C"]:
         """p(z | answers) of items with the typical easiness."""
         named = answers.some(answers.answer < answers.n_classes)

@@ -72,9 +72,7 @@ class ConfusionMatrices:
         """n[a, c, k] = Σ over a's answers k of q(z = c)."""
         return crowd.soft_counts(answers, proba)
 
-    def updated(
-        self, statistics: Float[np.ndarray, "A C K"]
-    ) -> "ConfusionMatrices":
+    def updated(self, statistics: Float[np.ndarray, "A C K"]) -> "ConfusionMatrices":
         """Return prior + soft counts, with a step of the prior where it is learned."""
         prior = crowd.updated_prior(statistics, self.prior, self.hyper)
         return replace(self, prior=prior, counts=prior + statistics)
@@ -145,7 +143,11 @@ class ConfusionMatrices:
         )
 
     def label_proba(
-        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        *,
+        of_features: bool,
     ) -> Float[np.ndarray, "N C"]:
         """p(z | answers): given the skills, the mean confusion is exact.
 
@@ -154,5 +156,7 @@ class ConfusionMatrices:
         """
         said = crowd.evidence_per_item(answers, np.log(self.confusion()))
         weight = weight_per_item(answers, self.dependence)
-        joint = log_prior + weight * said if of_features else weight * (log_prior + said)
+        joint = (
+            log_prior + weight * said if of_features else weight * (log_prior + said)
+        )
         return crowd.posterior(joint)[0]

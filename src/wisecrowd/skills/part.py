@@ -34,7 +34,11 @@ class Skills(Protocol):
         """Return the skills of some annotators; -1 stands for one never seen."""
 
     def label_proba(
-        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        *,
+        of_features: bool,
     ) -> Float[np.ndarray, "N C"]:
         """Return p(class | answers) of new items.
 
@@ -60,9 +64,7 @@ class LearnableSkills(Skills, Protocol):
     ) -> Float[np.ndarray, "A C K"]:
         """Return what an update needs: sums over items, which add up over shards."""
 
-    def updated(
-        self: AnySkills, statistics: Float[np.ndarray, "A C K"]
-    ) -> AnySkills:
+    def updated(self: AnySkills, statistics: Float[np.ndarray, "A C K"]) -> AnySkills:
         """Return the best skills for these statistics."""
 
     def with_doubt(

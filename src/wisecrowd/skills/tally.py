@@ -98,7 +98,11 @@ class Votes:
         return replace(self, tally=self.tally.chosen(where))
 
     def label_proba(
-        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        *,
+        of_features: bool,
     ) -> Float[np.ndarray, "N C"]:
         """Return the share of the votes for each class; uniform without a vote.
 
@@ -115,7 +119,7 @@ def vote_shares(
     shares = crowd.vote_proba(answers.votes().astype(float), gold)
     if ties == "random":
         rng = check_random_state(seed)
-        shares = shares + tie_breaks(*shares.shape, rng) * (shares > 0)
+        shares = shares + tie_breaks(len(shares), shares.shape[1], rng) * (shares > 0)
         shares /= shares.sum(1, keepdims=True)
     return shares
 
@@ -187,7 +191,11 @@ class Trusted:
         return replace(self, tally=self.tally.chosen(where))
 
     def label_proba(
-        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"], *, of_features: bool
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        *,
+        of_features: bool,
     ) -> Float[np.ndarray, "N C"]:
         """p(z | x, answers), with the answers weighed by the counts at the fit.
 

@@ -132,7 +132,10 @@ def test_gradients_of_the_best_bound(family):
 @pytest.mark.parametrize("link", [links.RobustMax(), links.Softmax(8)], ids=str)
 def test_the_slope_of_the_terms_by_f_is_that_of_the_best_bound(family, link):
     rng = np.random.default_rng(6)
-    mean, var = jnp.asarray(rng.normal(size=(5, 3))), jnp.asarray(rng.gamma(2, 1, (5, 3)))
+    mean, var = (
+        jnp.asarray(rng.normal(size=(5, 3))),
+        jnp.asarray(rng.gamma(2, 1, (5, 3))),
+    )
     evidence = jnp.asarray(3 * rng.normal(size=(5, 3))).at[1, 2].set(-jnp.inf)  # gold
 
     def by_terms(mean, var):

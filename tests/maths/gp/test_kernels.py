@@ -127,5 +127,7 @@ def test_a_kernel_has_a_name_is_itself_or_is_a_function():
     assert as_kernel("linear+se") == Linear() + Stationary("se")
     assert as_kernel(Linear() * Linear()) == Linear() * Linear()
     assert as_kernel(max).function is max
-    with pytest.raises(InputError, match=r"^kernel='rbf' is not one of .*'se-ard'.*\.$"):
+    with pytest.raises(
+        InputError, match=r"^kernel='rbf' is not one of .*'se-ard'.*\.$"
+    ):
         as_kernel("rbf")

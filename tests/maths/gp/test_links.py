@@ -152,13 +152,15 @@ def test_links_are_records_that_can_be_compared_and_compiled():
 def test_the_states_of_a_link_are_those_of_its_function():
     mean, var = drawn(7)
     epsilon = jnp.asarray(0.07)
-    got, want = RobustMax().states(mean, var, epsilon), links.robust_max_states(
-        mean, var, epsilon
+    got, want = (
+        RobustMax().states(mean, var, epsilon),
+        links.robust_max_states(mean, var, epsilon),
     )
     assert_allclose(got.weight, want.weight)
     nodes = jnp.asarray(links.normal_nodes(16, 3))
-    got, want = Softmax(16).states(mean, var, epsilon), links.softmax_states(
-        mean, var, nodes
+    got, want = (
+        Softmax(16).states(mean, var, epsilon),
+        links.softmax_states(mean, var, nodes),
     )
     assert_allclose(got.log_proba, want.log_proba)
 
@@ -170,7 +172,9 @@ def test_words_are_links_and_epsilon_belongs_to_robust_max():
     assert links.as_link(RobustMax(0.2)) == RobustMax(0.2)
     assert links.as_link(RobustMax(), 0.01) == RobustMax(0.01)
     for link in ("softmax", Softmax(16)):
-        with pytest.raises(InputError, match=r"^epsilon=0.1 belongs to robust max.*\.$"):
+        with pytest.raises(
+            InputError, match=r"^epsilon=0.1 belongs to robust max.*\.$"
+        ):
             links.as_link(link, 0.1)
 
 

@@ -1,1 +1,1 @@
-"""One file for each platform whose exports wisecrowd reads."""
+"""One file per platform whose exports wisecrowd reads."""

@@ -4,20 +4,20 @@ from collections import Counter
 from typing import Any
 
 from wisecrowd._checks import InputError, listed
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.questions import (
     Question,
     chosen_question,
     from_question,
     note_gold_answers,
 )
+from wisecrowd.io.raw import RawAnnotations
 
 LISTS = ("annotations", "completions")  # the second in exports before version 1.0
 GROUND_TRUTH = "ground truth"
 
 
 def recognises(content: Any) -> bool:
-    """Say whether this is a list of tasks."""
+    """Return whether this is a list of tasks."""
     return (
         isinstance(content, list)
         and bool(content)
@@ -26,8 +26,10 @@ def recognises(content: Any) -> bool:
     )
 
 
-def read(content: Any, *, task: str | None = None, item: str | None = None) -> RawAnnotations:
-    """Find the choices of one control tag in an export.
+def read(
+    content: Any, *, task: str | None = None, item: str | None = None
+) -> RawAnnotations:
+    """Read the choices of one control tag of an export.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ def read(content: Any, *, task: str | None = None, item: str | None = None) -> R
     """
     if not recognises(content):
         raise InputError(
-            "this is no Label Studio export: a list of tasks, each with "
+            "this is not a Label Studio export: a list of tasks, each with "
             "'annotations', was expected. Export as JSON (not JSON-MIN)."
         )
     questions: dict[str, Question] = {}
@@ -98,7 +100,7 @@ def _annotator(annotation: dict[str, Any]) -> Any:
 def _add(
     questions: dict[str, Question], item: Any, annotation: dict[str, Any]
 ) -> list[str]:
-    """Add the answers of one person on one task; return why there is none."""
+    """Add the answers in one annotation; return the reason if there is none."""
     parts = [p for p in annotation.get("result") or [] if "from_name" in p]
     if annotation.get("was_cancelled"):
         return ["skipped by the annotator"]

@@ -1,11 +1,11 @@
-"""Amazon Mechanical Turk batch results: CSV, a row an assignment."""
+"""Amazon Mechanical Turk batch results: CSV, one row per assignment."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.annotations.headers import GOLD_NAMES, check_column
 from wisecrowd.io.questions import Question, chosen_question, from_question
+from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import Source, parsed, table_rows
 
 NEEDED = ("HITId", "WorkerId")
@@ -15,11 +15,13 @@ TRUTH = {"true": True, "false": False}
 
 
 def recognises(columns: tuple[str, ...]) -> bool:
-    """Say whether these are the columns of a batch result."""
+    """Return whether these are the columns of a batch result."""
     return set(NEEDED) <= set(columns) and any(c.startswith(PREFIX) for c in columns)
 
 
-def read(source: Source, *, task: str | None = None, item: str | None = None) -> RawAnnotations:
+def read(
+    source: Source, *, task: str | None = None, item: str | None = None
+) -> RawAnnotations:
     """Read the answers to one question of a batch.
 
     Parameters
@@ -75,7 +77,7 @@ def _is_gold(column: str) -> bool:
 def _answers(
     row: dict[str, str], columns: list[str], number: int
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield question and answer; the answer is None where several were ticked."""
+    """Yield question and answer; the answer is None if several were ticked."""
     ticked: dict[str, list[str]] = {}
     for column in columns:
         value = row[column]

@@ -3,12 +3,12 @@
 from typing import Any
 
 from wisecrowd._checks import InputError
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.questions import Question, from_question
+from wisecrowd.io.raw import RawAnnotations
 
 
 def recognises(content: Any) -> bool:
-    """Say whether this is a dictionary of dictionaries."""
+    """Return whether this is a dictionary of dictionaries."""
     return (
         isinstance(content, dict)
         and bool(content)
@@ -17,10 +17,10 @@ def recognises(content: Any) -> bool:
 
 
 def read(content: Any) -> RawAnnotations:
-    """Find the answers; a list of answers stands for repeated answers."""
+    """Read the answers; a list stands for repeated answers."""
     if not recognises(content):
         raise InputError(
-            "this is no answers.json of peerannot: {item: {annotator: answer}} was "
+            "this is not an answers.json of peerannot: {item: {annotator: answer}} was "
             "expected."
         )
     question, n_rows = Question(), 0
@@ -38,7 +38,7 @@ def read(content: Any) -> RawAnnotations:
 
 
 def checked_answer(answer: Any, item: Any, annotator: Any) -> Any:
-    """Refuse what cannot be an answer."""
+    """Return the answer, if it is a name or a number."""
     if isinstance(answer, dict | list):
         raise InputError(
             f"the answer of annotator {annotator!r} on item {item!r} is a "

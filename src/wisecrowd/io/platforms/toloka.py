@@ -1,10 +1,10 @@
-"""Toloka assignments: TSV, a row an answered task, with prefixes in the header."""
+"""Toloka assignments: TSV, one row per answered task, prefixes in the header."""
 
 from collections import Counter
 
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.annotations.headers import check_column
 from wisecrowd.io.questions import Question, chosen_question, from_question
+from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import Source, table_rows
 
 WORKER = "ASSIGNMENT:worker_id"
@@ -19,11 +19,13 @@ UNUSED = {
 
 
 def recognises(columns: tuple[str, ...]) -> bool:
-    """Say whether these are the columns of assignments."""
+    """Return whether these are the columns of assignments."""
     return WORKER in columns and any(c.startswith("OUTPUT:") for c in columns)
 
 
-def read(source: Source, *, task: str | None = None, item: str | None = None) -> RawAnnotations:
+def read(
+    source: Source, *, task: str | None = None, item: str | None = None
+) -> RawAnnotations:
     """Read the answers to one output field.
 
     Parameters
@@ -92,7 +94,7 @@ def _finished(
     item_column: str,
 ) -> RawAnnotations:
     name, notes = chosen_question(questions, task)
-    notes.append(f"the items are named by the column {item_column!r}.")
+    notes.append(f"the item ids are in the column {item_column!r}.")
     made = from_question("Toloka assignments (TSV)", questions[name], n_rows, notes)
     made.left_out.update(unused)
     if made.gold:

@@ -1,4 +1,4 @@
-"""Zooniverse classification exports: a row a classification, answers in JSON."""
+"""Zooniverse classification exports: one row per classification, JSON inside."""
 
 import hashlib
 import re
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from wisecrowd._checks import InputError, listed
-from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.annotations.headers import GOLD_NAMES
 from wisecrowd.io.questions import (
     Question,
@@ -17,6 +16,7 @@ from wisecrowd.io.questions import (
     from_question,
     note_gold_answers,
 )
+from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import NO_ROWS, Source, parsed, table_rows
 
 NEEDED = ("annotations", "subject_ids")
@@ -62,7 +62,7 @@ GRAVITY_SPY = {
 
 
 def recognises(columns: tuple[str, ...]) -> bool:
-    """Say whether these are the columns of a classification export."""
+    """Return whether these are the columns of a classification export."""
     return set(NEEDED) <= set(columns)
 
 
@@ -81,9 +81,9 @@ def read(
     source : Source
         The export.
     task, workflow, version : optional
-        Which answers: a task's key ("T0") or its question; a workflow's id or name; a
-        version ("463.55") or all that begin with it ("463"). Default: the task with
-        the most answers, in all versions.
+        The key of a task ("T0") or its question; the id or name of a workflow; one
+        version ("463.55") or all versions that begin with a number ("463"). Default:
+        the task with the most answers, in all versions.
     item : str, optional
         A field of the subject's metadata to use as the item's id, in place of the
         subject's number.
@@ -123,7 +123,7 @@ def answers_in(value: Any) -> tuple[list[str], str]:
 
 
 def annotator_of(row: dict[str, str]) -> str:
-    """Return who classified; people who are not logged in stay apart.
+    """Return who classified; users who are not logged in get a name each.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def annotator_of(row: dict[str, str]) -> str:
 
 
 class _Workflow:
-    """The questions of one workflow, as the rows go by."""
+    """The questions of one workflow."""
 
     def __init__(self, name: str) -> None:
         self.name = name.strip()
@@ -170,13 +170,13 @@ class _Workflow:
         shown = ", ".join(f"{v} ({n:,} rows)" for v, n in self.versions.most_common(8))
         more = f" and {len(self.versions) - 8} more" if len(self.versions) > 8 else ""
         return [
-            f"{len(self.versions)} versions of the workflow are taken together: "
+            f"{len(self.versions)} versions of the workflow are read together: "
             f"{shown}{more}. Choose with version=."
         ]
 
 
 class _Export:
-    """All workflows of a file, and what is known of its subjects."""
+    """All workflows of a file, and the items and gold classes of its subjects."""
 
     def __init__(self, item_field: str | None, version: str | None) -> None:
         self.item_field, self.version = item_field, version
@@ -206,7 +206,7 @@ class _Export:
             _add_answer(flow, row, subject, part)
 
     def subject(self, row: dict[str, str], where: str) -> str | None:
-        """Return the item of a row; look into the metadata once a subject."""
+        """Return the item of a row; the metadata of each subject is parsed once."""
         number = row["subject_ids"]
         if number not in self.item_of:
             self.item_of[number] = self.subject_item(row, where)
@@ -246,12 +246,12 @@ class _Export:
             return best, []
         chosen = shown.pop(ranked.index(best))
         return best, [
-            f"workflow {chosen}, was chosen, as the one with the most answers to a "
+            f"workflow {chosen}, was chosen, because it has the most answers to a "
             f"task; the others: {'; '.join(shown)}. Choose with workflow=."
         ]
 
     def found(self, flow_id: str, task: str | None, notes: list[str]) -> RawAnnotations:
-        """Make a RawAnnotations of a task, and say what else there is."""
+        """Return the annotations of a task, with notes about the other rows."""
         flow = self.workflows[flow_id]
         if flow.n_rows == flow.n_other_version:
             raise InputError(
@@ -274,7 +274,7 @@ class _Export:
         return _with_gravity_spy_names(made)
 
     def add_subject_gold(self, made: RawAnnotations) -> None:
-        """Add the gold classes in the metadata of subjects that were answered about."""
+        """Add the gold classes in the metadata of subjects that have answers."""
         present = {*made.item.names, *made.gold}
         gold = {s: c for s, c in self.gold_of.items() if s in present}
         if gold:
@@ -303,7 +303,7 @@ def _add_answer(
 
 
 def _flat(given: Any, where: str) -> Iterator[dict[str, Any]]:
-    """Yield the answers of a classification; those inside a combo task one by one."""
+    """Yield the answers of a classification; those of a combo task one by one."""
     if not isinstance(given, list):
         raise InputError(
             f"{where}: 'annotations' is not a list but {str(given)[:60]!r}."

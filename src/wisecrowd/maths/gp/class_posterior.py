@@ -55,7 +55,10 @@ class Factorised:
 
 
 Family = Conditional | Factorised
-FAMILIES = {"conditional": Conditional(), "factorised": Factorised()}
+FAMILIES: dict[str, Family] = {
+    "conditional": Conditional(),
+    "factorised": Factorised(),
+}
 """The posterior families that have a name."""
 
 

@@ -216,6 +216,7 @@ def _matern52(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
 
 SHAPES = {"se": _se, "matern32": _matern32, "matern52": _matern52}
 
+
 def as_kernel(kernel: Any) -> Kernel:
     """Return a kernel from its name, from itself, or from a function of two points."""
     if isinstance(kernel, Kernel):

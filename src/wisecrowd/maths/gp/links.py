@@ -173,8 +173,8 @@ def as_link(link: Any, epsilon: Any = None) -> Link:
         return link
     if isinstance(link, Softmax):
         raise InputError(
-            f"epsilon={epsilon!r} belongs to robust max, and the link is softmax. Leave "
-            f"epsilon out, or choose link='robustmax'."
+            f"epsilon={epsilon!r} belongs to robust max, and the link is softmax. "
+            f"Leave epsilon out, or choose link='robustmax'."
         )
     return RobustMax(epsilon)
 

@@ -22,7 +22,7 @@ from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.skills import Trusted
 
 LOG_SHARPNESS = (-1.4, 1.4)
-ROUNDS = 3  # of estimating sharpness and dependence, then labels and annotators
+ROUNDS = 2  # of estimating sharpness and dependence, then labels and annotators
 MAX_UPDATES = 20
 SETTLED = 1e-4
 N_CALIBRATION = 20_000  # items that the sharpness is fitted to

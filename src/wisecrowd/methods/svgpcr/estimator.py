@@ -52,7 +52,7 @@ class SparseGPClassifier(CrowdClassifier):
     scaling: str = "auto"
     batch_size: int = 500
     max_epochs: int | None = None
-    tol: float | int | None = 1e-3
+    tol: float | int | None = 3e-5
     time_limit: float | int | None = None
     learning_rate: float | int = 0.03
     natural_rate: float | int = 0.03
@@ -145,65 +145,84 @@ class SVGPCR(WithConfusionMatrices, SparseGPClassifier):
     """Sparse variational Gaussian processes for crowdsourcing.
 
     A classifier and the skill of every annotator, learned together from features and
-    raw answers (Morales-Álvarez et al. 2019), with closed-form updates of labels and
-    annotators, natural gradients, and a tighter bound. ``link="robustmax",
-    epsilon=1e-3, annotator_prior="flat", dependence=0, factorised=True`` is the
-    paper's model.
+    raw answers (Morales-Álvarez et al. 2022).
 
     Parameters
     ----------
     n_inducing : int
         Inducing points: more of them make a finer and slower classifier.
     kernel : str, Kernel or function
-        "se", "se-ard", "matern32", "matern52", "linear", "linear+se", sums and products
-        of those in `wisecrowd.maths.gp.kernels`, or a function k(x, y) of two points.
+        "se", "se-ard", "matern32", "matern52", "linear", "linear+se"; a kernel of
+        `wisecrowd.maths.gp.kernels`, or sums and products of them; or a function
+        k(x, y) of two points.
     shared_kernel : bool
-        One kernel for all classes, or one for each.
-    link : {"softmax", "robustmax"}
-        From latent functions to classes. Softmax copes with classes that overlap;
-        robust max, the paper's, is sharper where they do not.
-    epsilon : "learn" or float
-        Robust max only: the share of items whose class is not the one with the largest
-        latent function.
-    annotator_prior : "learned", "flat", "diagonal", array or mapping
-        Dirichlet concentrations of the annotators' rows; see :class:`BCC`.
-    dependence : "learn" or float
-        The correlation, given the class, of two answers on one item: real annotators
-        err together. n answers are believed as n / (1 + dependence (n - 1)) would be;
-        0 takes them as independent.
-    factorised : bool
-        True: the paper's q(Z) q(F), with a looser bound. False: q(Z | F) q(F).
+        One kernel for all classes, or one for each class.
+    link : "softmax", "robustmax", Softmax or RobustMax
+        From latent functions to classes. Softmax suits classes that overlap; robust
+        max, the paper's, is sharper where they do not.
+    epsilon : float, "learn" or None
+        Short for ``link=RobustMax(epsilon)``: the share of items whose class is not
+        the one with the largest latent function. Only robust max has it; None is the
+        link's own value, which is learned by default.
     scaling : {"auto", "each", "one", "none"}
-        Divide each feature by its own spread, or all by one; "auto" decides by whether
-        their spreads are alike.
+        Divide each feature by its own standard deviation, or all by one number. "auto"
+        uses one number if the standard deviations are similar.
     batch_size : int
-        Items a step.
+        Items per step.
     max_epochs : int or None
-        The most passes over the items; None: 20, or more where the items are few.
+        The most passes over the items. None: 20, or more where the items are few.
     tol : float or None
-        Stop early when the bound gains less than this many nats an item in 60 steps.
+        Convergence: when the bound gains less than this, in nats per item in 40 steps,
+        the rates are lowered and the fit ends soon after. None: no early end.
     time_limit : float or None
-        Seconds after which to wind down.
+        Seconds after which the fit should end. The rates are lowered in time for it.
     learning_rate, natural_rate : float
-        Of Adam (kernel, inducing points) and of the natural gradient (q(U)).
+        Step sizes of Adam (kernel, inducing points) and of the natural gradient (q(U)).
     dtype : {"float32", "float64"}
-        Precision of what is as long as a batch.
+        Precision of arrays with a row per item. Matrices of inducing points always
+        have 64 bits.
     random_state : int, RandomState or None
         Seed of the inducing points and of the batches.
     progress : bool or None
-        Draw a progress bar; None: on a terminal.
+        Whether to draw a progress bar. None: on a terminal.
+    checkpoint : path or None
+        File in which the state of the fit is kept while it runs. It is deleted when
+        the fit is complete.
+    checkpoint_seconds : float
+        The least time between two checkpoints.
+    resume : bool
+        Whether to continue from the checkpoint, if there is one. The data and the
+        settings must be the same.
+    posterior : {"conditional", "factorised"}
+        Family of the posterior: q(Z | F) q(F), or the paper's q(Z) q(F), whose bound
+        is looser.
+    annotator_prior : "learned", "flat", "diagonal", array or mapping
+        Dirichlet concentrations of the annotators' rows; see :class:`BCC`.
+    dependence : "learn" or float
+        The correlation ρ, given the class, of two answers on one item; see
+        :class:`BCC`. 0: annotators are independent.
 
     Attributes
     ----------
-    gp_ : dict
-        The Gaussian process: natural parameters, kernel, inducing points, scaling.
-    epsilon_, sharpness_, dependence_, jitter_ : float
-        Learned epsilon; the power that calibrates predictions; how far the answers on
-        one item depend on one another; the jitter that was needed.
+    epsilon_ : float
+        Robust max's epsilon, given or learned.
+    sharpness_ : float
+        The exponent of the predicted probabilities, fitted to leave-one-out
+        predictions of the training items.
+    jitter_ : float
+        What was added to the diagonal of the inducing points' covariance, relative to
+        its mean.
     n_features_in_ : int
-        Features seen at the fit.
+        Number of features at the fit.
     feature_names_in_ : array
         Their names, where X was a DataFrame.
+
+    Notes
+    -----
+    With its defaults this is an extension of the published method: softmax, a tighter
+    bound, a learned prior and learned dependence. :meth:`as_published` is the paper's
+    model. Both are fitted with closed-form updates of labels and annotators and with
+    natural gradients, where the paper uses Adam for everything.
 
     Examples
     --------
@@ -231,8 +250,10 @@ class SVGPCR(WithConfusionMatrices, SparseGPClassifier):
         paper="Morales-Álvarez et al., *IEEE TPAMI* 44(3), 2022",
         bibtex="""\
 @article{morales2022svgpcr,
-  author = {Morales-{\\'A}lvarez, Pablo and Ruiz, Pablo and Coughlin, Scott and Molina, Rafael and Katsaggelos, Aggelos K.},
-  title = {Scalable variational {G}aussian processes for crowdsourcing: glitch detection in {LIGO}},
+  author = {Morales-{\\'A}lvarez, Pablo and Ruiz, Pablo and Coughlin, Scott and
+    Molina, Rafael and Katsaggelos, Aggelos K.},
+  title = {Scalable variational {G}aussian processes for crowdsourcing: glitch
+    detection in {LIGO}},
   journal = {IEEE Transactions on Pattern Analysis and Machine Intelligence},
   volume = {44},
   number = {3},
@@ -303,7 +324,8 @@ class SVGP(SparseGPClassifier):
 @inproceedings{hensman2015svgp,
   author = {Hensman, James and Matthews, Alexander G. de G. and Ghahramani, Zoubin},
   title = {Scalable variational {G}aussian process classification},
-  booktitle = {Proceedings of the 18th International Conference on Artificial Intelligence and Statistics},
+  booktitle = {Proceedings of the 18th International Conference on Artificial
+    Intelligence and Statistics},
   pages = {351--360},
   year = {2015}
 }""",

@@ -103,14 +103,17 @@ def bound(
     natural: sparse_gp.Natural,
     divergence: Divergence,
 ) -> Bound:
-    """Return the bound, estimated from the items at hand: its mean over batches is exact.
+    """Return the bound, estimated from the items at hand.
 
-    The divergences are of what all items share: they are not scaled by N / B.
+    Its mean over an equal partition of the items is exact. The divergences belong to
+    what all items share: they are not scaled by N / B.
     """
     scale = recipe.n_items / terms.answers.shape[0]
     # In 64 bits, as the divergences are: thousands of items would round in 32.
     sums = (scale * term.sum(dtype=jnp.float64) for term in terms)
-    return Bound(*sums, sparse_gp.kl_to_prior(natural), *divergence)
+    answers, features, entropy = sums
+    kl_gp = sparse_gp.kl_to_prior(natural)
+    return Bound(answers, features, entropy, kl_gp, *divergence)
 
 
 def starting_kernel(recipe: Recipe, n_features: int, n_classes: int) -> kernels.Params:

@@ -41,7 +41,7 @@ def _by_pieces(
     out = []
     with jax.enable_x64(True):
         natural = sparse_gp.Natural(jnp.asarray(gp.shift), jnp.asarray(gp.precision))
-        hyper = jax.tree.map(jnp.asarray, Hyper(gp.kernel, gp.inducing))
+        hyper = jax.tree.map(jnp.asarray, Hyper(gp.kernel, jnp.asarray(gp.inducing)))
         epsilon = jnp.asarray(gp.epsilon, settings.dtype)
         for where, piece in scaled.pieces():
             found = function(recipe, natural, hyper, jnp.asarray(piece), epsilon)

@@ -11,7 +11,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import combined
 from wisecrowd.maths import crowd
-from wisecrowd.methods.svgpcr.record import FAR, Scaling
+from wisecrowd.methods.svgpcr.record import FAR, ROWS, Scaling
 from wisecrowd.skills import ConfusionMatrices
 
 N_FOR_START = 20_000  # items that k-means sees: more of them move no centre
@@ -20,7 +20,6 @@ START_TOL = 1e-5  # nats per answer: the annotators only need a good start
 FEW = 20  # items per inducing point; with more, k-means needs no distinct ones
 SCALINGS = ("auto", "each", "one", "none")
 LARGEST = 1e150  # of a feature in the user's units, as it is squared
-ROWS = 10_000  # at a time, where all features are visited
 COMMENSURATE = 30.0  # spreads within this factor of the median are of one kind
 
 

@@ -119,9 +119,7 @@ def steps(
 ) -> tuple[State, Seen]:
     """Take T steps, each on a batch of its own."""
 
-    def one(
-        state: State, at: tuple[Array, Array, Rates]
-    ) -> tuple[State, Seen]:
+    def one(state: State, at: tuple[Array, Array, Rates]) -> tuple[State, Seen]:
         X, evidence, rates = at
         return step(recipe, state, Batch(X, evidence), epsilon, rates)
 

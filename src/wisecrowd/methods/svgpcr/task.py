@@ -1,4 +1,4 @@
-"""SVGPCR as a task of the stochastic driver: its state, and what a chunk of steps does."""
+"""SVGPCR as a task of the stochastic driver: its state, and a chunk of steps."""
 
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -128,9 +128,7 @@ class SVGPCRTask:
         total = state.proba.sum(1, keepdims=True, dtype=np.float64)
         found = state.skills.statistics(self.data.answers, state.proba / total)
         skills = state.skills.updated(found)
-        return state._replace(
-            skills=skills, evidence=self.evidence(skills)
-        )
+        return state._replace(skills=skills, evidence=self.evidence(skills))
 
     def epsilon(self, state: State, place: Place) -> float:
         """Return robust max's epsilon: its best value, or a step to the given one.
@@ -138,12 +136,13 @@ class SVGPCRTask:
         A given epsilon is approached from a large one: from the first step on, a small
         one holds items for good where the first steps happened to put them.
         """
-        if self.recipe.link.epsilon == "learn":
-            return best_epsilon(state.agreement) if place.every_item_seen else state.epsilon
-        if self.recipe.link.epsilon is None:
+        given = self.recipe.link.epsilon
+        if given is None or (given == "learn" and not place.every_item_seen):
             return state.epsilon
+        if given == "learn":
+            return best_epsilon(state.agreement)
         way = min(1.0, place.step / epsilon_steps(place))
-        return float(START_EPSILON ** (1 - way) * self.recipe.link.epsilon**way)
+        return float(START_EPSILON ** (1 - way) * float(given) ** way)
 
     def watched(self, state: State) -> Watched:
         """Return the bound on a fixed sample of the items."""
@@ -171,8 +170,10 @@ class SVGPCRTask:
         """Return whether annotators and epsilon have had time to move."""
         ready = place.step >= 2 * warm_up(place)
         given = self.recipe.link.epsilon not in (None, "learn")
-        return ready and place.every_item_seen and not (
-            given and place.step < epsilon_steps(place)
+        return (
+            ready
+            and place.every_item_seen
+            and not (given and place.step < epsilon_steps(place))
         )
 
     def recovered(self, state: State) -> State:
@@ -182,12 +183,12 @@ class SVGPCRTask:
 
 def warm_up(place: Place) -> float:
     """Return the number of steps after which the annotators are updated."""
-    return min(WARM_UP, WARM_UP_SHARE * place.n_steps)
+    return min(float(WARM_UP), WARM_UP_SHARE * place.n_steps)
 
 
 def epsilon_steps(place: Place) -> float:
     """Return the number of steps after which a given epsilon is reached."""
-    return min(EPSILON_STEPS, 2 * WARM_UP_SHARE * place.n_steps)
+    return min(float(EPSILON_STEPS), 2 * WARM_UP_SHARE * place.n_steps)
 
 
 def best_epsilon(agreement: Float[np.ndarray, " N"]) -> float:

@@ -83,8 +83,11 @@ def trained(
         )
         name = type(settings).__name__
         with Trace(name, schedule.n_steps, settings.progress) as trace:
+
             def state(n_inducing: int, **how: Any) -> State:
-                return task.start(starting_skills(**how), starting_hyper(task, n_inducing))
+                return task.start(
+                    starting_skills(**how), starting_hyper(task, n_inducing)
+                )
 
             run = keep.resumed(lambda: state(1, blank=True))
             if run is None:
@@ -99,9 +102,7 @@ def trained(
 def starting_hyper(task: SVGPCRTask, n_inducing: int) -> Hyper:
     """Return the kernel's parameters and the inducing points to begin with."""
     features, answers = task.data.features, task.data.answers
-    kernel = model.starting_kernel(
-        task.recipe, features.n_features, answers.n_classes
-    )
+    kernel = model.starting_kernel(task.recipe, features.n_features, answers.n_classes)
     rng = np.random.RandomState(task.seed)
     some = rng.permutation(features.n_items)[:N_FOR_START]
     points = inducing_points(features.batches(some[None])[0], n_inducing, rng)

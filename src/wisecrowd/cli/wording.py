@@ -1,0 +1,45 @@
+"""The sentences of the library in the words of the command line."""
+
+import re
+
+from wisecrowd.cli.options import READING
+from wisecrowd.cli.settings import FRIENDLY, dashed
+
+KEYWORDS = {
+    **{name: dashed(name) for name in READING},
+    **{friendly.setting: dashed(name) for name, friendly in FRIENDLY.items()},
+    "X": "--features",
+    "ids": "--ids",
+    "key": "--key",
+    "held_out": "--held-out",
+}
+"""The option that gives each argument of the library."""
+
+
+def as_options(sentence: str) -> str:
+    """Return a sentence of the library in the words of the command line.
+
+    Examples
+    --------
+    >>> as_options("Choose with task=. Or say format='wide'.")
+    "Choose with --task. Or say --format 'wide'."
+    >>> as_options("Pass classes=['1.5', '2', ...], or answers=[...].")
+    'Pass --classes 1.5,2,..., or --answers A,B,....'
+    >>> as_options("n_inducing=0 must be at least 1; max_iter=0 too.")
+    '--inducing 0 must be at least 1; max_iter=0 too.'
+    >>> as_options("resume=True needs checkpoint=, the file to go on from.")
+    '--resume needs --checkpoint, the file to go on from.'
+    """
+    names = "|".join(KEYWORDS)
+    settings = [friendly.setting for friendly in FRIENDLY.values()]
+    numbers = "|".join([*settings, "held_out"])
+    said = re.sub(rf"\b({names})=\[(.*?)\]", _as_list, sentence)
+    said = re.sub(rf"\b({names})=(?=')", lambda m: f"{KEYWORDS[m[1]]} ", said)
+    said = re.sub(rf"\b({numbers})=(?=-?\d)", lambda m: f"{KEYWORDS[m[1]]} ", said)
+    said = re.sub(rf"\b({names})=(?=[\s,.;)])", lambda m: KEYWORDS[m[1]], said)
+    return re.sub(r"\b(repeats|resume)=True", r"--\1", said)
+
+
+def _as_list(found: re.Match[str]) -> str:
+    names = found[2].replace("'", "").replace(", ", ",")
+    return f"{KEYWORDS[found[1]]} {'A,B,...' if names == '...' else names}"

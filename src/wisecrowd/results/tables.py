@@ -1,0 +1,123 @@
+"""The tables of a fitted model (docs/files.md)."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from wisecrowd.annotations import Annotations
+from wisecrowd.maths.crowd import entropy
+from wisecrowd.results.flags import flags_of
+
+
+def label_table(model: Any, annotations: Annotations) -> pd.DataFrame:
+    """Return one row per item of the fit: its label and every class's probability.
+
+    Parameters
+    ----------
+    model : fitted method
+        Whose labels they are.
+    annotations : Annotations
+        The answers that it was fitted on, over the same items.
+    """
+    n_answers = annotations.codes.n_per_item
+    return probability_table(
+        model.items_, model.label_proba_, model.classes_, n_answers
+    )
+
+
+def probability_table(
+    items: Any, proba: Any, classes: Any, n_answers: Any
+) -> pd.DataFrame:
+    """Return one row per item: its label and every class's probability.
+
+    The columns are item, label, probability (of the label), n_answers, entropy (in
+    nats), margin (to the second most probable class), and one column per class: its
+    name after ``p_``.
+
+    Examples
+    --------
+    >>> proba = np.array([[0.8, 0.2], [0.5, 0.5]])
+    >>> table = probability_table(["x", "y"], proba, np.array(["cat", "dog"]), [5, 0])
+    >>> table[["item", "label", "probability", "n_answers", "p_dog"]].values.tolist()
+    [['x', 'cat', 0.8, 5, 0.2], ['y', 'cat', 0.5, 0, 0.5]]
+    """
+    order = np.sort(proba, axis=1)
+    table = pd.DataFrame(
+        {
+            "item": items,
+            "label": classes[proba.argmax(1)],
+            "probability": order[:, -1],
+            "n_answers": n_answers,
+            "entropy": entropy(proba),
+            "margin": order[:, -1] - order[:, -2],
+        }
+    )
+    names = [f"p_{name}" for name in classes]
+    return pd.concat([table, pd.DataFrame(proba, columns=names)], axis=1)
+
+
+def class_table(items: pd.DataFrame, classes: Any) -> pd.DataFrame:
+    """Return one row per class: how many items have it as their label, and how surely.
+
+    Parameters
+    ----------
+    items : DataFrame
+        A label table.
+    classes : array (C,)
+        The classes, in order; also those that no item has.
+    """
+    by_label = items.groupby("label", sort=False)["probability"]
+    n_items = by_label.size().reindex(classes, fill_value=0).to_numpy()
+    return pd.DataFrame(
+        {
+            "class": classes,
+            "n_items": n_items,
+            "share": n_items / max(len(items), 1),
+            "mean_probability": by_label.mean().reindex(classes).to_numpy(),
+        }
+    )
+
+
+def uncertain_items(items: pd.DataFrame, most: int = 5) -> pd.DataFrame:
+    """Return the items whose label is least probable, the least probable first.
+
+    Items without an answer are shown only if there are no others. The columns
+    next_label and next_probability are the second most probable class.
+    """
+    answered = items[items["n_answers"] > 0]
+    shown = items if answered.empty else answered
+    rows = shown.sort_values("probability", kind="stable").head(most)
+    classes = [name for name in items.columns if name.startswith("p_")]
+    second = np.argsort(-rows[classes].to_numpy(), axis=1, kind="stable")[:, 1]
+    found = rows[["item", "label", "probability", "n_answers"]].reset_index(drop=True)
+    found.insert(3, "next_label", [classes[c].removeprefix("p_") for c in second])
+    found.insert(
+        4, "next_probability", (rows["probability"] - rows["margin"]).to_numpy()
+    )
+    return found
+
+
+def annotator_table(model: Any, level: float = 0.95) -> pd.DataFrame:
+    """Return one row per annotator: ``annotator_summary``, and a column flag.
+
+    The flag is "spammer", "adversary" or "".
+    """
+    table: pd.DataFrame = model.annotator_summary(level)
+    return table.assign(flag=flags_of(table))
+
+
+def confusion_table(model: Any, level: float = 0.95) -> pd.DataFrame:
+    """Return one row per annotator, true class and answer: mean, credible interval."""
+    low, high = model.confusion_interval(level)
+    places = np.indices(low.shape).reshape(3, -1)
+    vocabularies = model.annotators_, model.classes_, model.answers_
+    names = zip(("annotator", "truth", "answer"), vocabularies, places, strict=True)
+    return pd.DataFrame(
+        {
+            **{name: words[place] for name, words, place in names},
+            "mean": model.confusion_.ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+        }
+    )

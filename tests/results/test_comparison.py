@@ -1,0 +1,183 @@
+"""``wisecrowd.compare``: several methods on the same answers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import wisecrowd as wc
+from wisecrowd import metrics
+from wisecrowd.results.comparison import (
+    agreement_between,
+    compared,
+    log_likelihood_of_hidden,
+    named_models,
+)
+
+COLUMNS = [
+    "method", "seed", "accuracy", "mean_likelihood", "log_loss", "calibration_error",
+    "unseen_answers", "seconds", "note",
+]  # fmt: skip
+QUICK = wc.BCC(dependence=None, progress=False)
+
+
+def test_methods_are_scored_against_gold_that_they_did_not_see(crowd, gold):
+    table = wc.compare([wc.MajorityVote(), QUICK], crowd.answers, gold=gold)
+    assert list(table.columns) == COLUMNS
+    assert table["method"].tolist() == ["majority-vote", "bcc"]
+    truth = crowd.classes[crowd.truth]
+    model = clone(QUICK).fit(crowd.answers)
+    expected = metrics.log_loss(truth, model.label_proba_, crowd.classes)
+    assert_allclose(table["log_loss"][1], expected)
+    assert table["accuracy"][1] < 1
+    assert (table["seconds"] > 0).all()
+    assert (table["note"] == "").all()
+
+
+def test_gold_of_the_answers_themselves_is_used_where_there_is_no_other(crowd, gold):
+    given = wc.compare(["dawid-skene"], crowd.answers, gold=gold, held_out=0)
+    own = wc.compare(["dawid-skene"], crowd.answers.with_gold(gold), held_out=0)
+    assert_array_equal(given["log_loss"], own["log_loss"])
+
+
+def test_gold_with_ids_as_text_is_joined_to_numbers(crowd, gold):
+    as_text = {str(item): name for item, name in gold.items()}
+    tables = [
+        wc.compare(["majority-vote"], crowd.answers, gold=g, held_out=0)
+        for g in (gold, as_text)
+    ]
+    assert tables[0]["accuracy"][0] == tables[1]["accuracy"][0]
+
+
+def test_without_gold_there_are_no_scores_but_unseen_answers(crowd):
+    table = wc.compare(["dawid-skene"], crowd.answers)
+    assert list(table.columns) == COLUMNS
+    assert np.isnan(table["accuracy"][0])
+    assert table["unseen_answers"][0] < 0
+
+
+def test_by_default_all_methods_that_can_be_fitted_are_compared():
+    assert list(named_models(None, with_features=False)) == list(wc.AGGREGATORS)
+    needs = {name: wc.METHODS.info(name).needs for name in named_models(None)}
+    assert set(needs.values()) == {"answers", "features"}
+
+
+def test_a_method_with_features_is_fitted_on_them(crowd, gold):
+    models = {
+        "mine": wc.SVGPCR(n_inducing=5, max_epochs=1, dependence=0.1),
+        "votes": "majority-vote",
+    }
+    names = [f"sound {n}" for n in range(30)]
+    answers = crowd.answers.with_items(names)
+    shuffled = np.random.default_rng(0).permutation(30)
+    found = compared(
+        models,
+        answers,
+        X=crowd.X[shuffled],
+        items=np.array(names, dtype=object)[shuffled],
+        gold={f"sound {item}": name for item, name in gold.items()},
+    )
+    assert found.scores["method"].tolist() == ["mine", "votes"]
+    assert np.isfinite(found.scores["unseen_answers"]).all()
+    assert found.labels.index.tolist() == [names[n] for n in shuffled]
+    votes = wc.MajorityVote().fit(crowd.answers).labels_
+    assert (found.labels["votes"] == votes[shuffled]).mean() > 0.9  # but for ties
+
+
+def test_a_method_with_features_is_refused_without_them(crowd):
+    with pytest.raises(wc.InputError, match="'svgpcr' cannot be fitted without feat"):
+        wc.compare(["bcc", "svgpcr"], crowd.answers)
+
+
+def test_a_method_that_cannot_be_fitted_has_a_note_and_the_others_their_scores(crowd):
+    table = wc.compare(["dawid-skene", "svgp"], crowd.answers, X=crowd.X)
+    assert table["note"][0] == ""
+    assert "per item" in table["note"][1]
+    assert np.isnan(table["seconds"][1])
+    with pytest.raises(wc.InputError, match="no method could be fitted"):
+        wc.compare(["svgp"], crowd.answers, X=crowd.X)
+
+
+def test_the_models_of_the_user_stay_as_they_are(crowd):
+    model = wc.MajorityVote(random_state=5)
+    wc.compare([model], crowd.answers, seeds=(1, 2))
+    assert vars(model) == vars(clone(model))
+
+
+def test_each_seed_is_a_row_and_decides_ties_and_hidden_answers():
+    ties = wc.Annotations.from_matrix([[0, 1]] * 40)
+    gold = dict.fromkeys(range(40), 0)
+    table = wc.compare(["majority-vote"], ties, gold=gold, seeds=(1, 2, 1))
+    assert table["seed"].tolist() == [1, 2, 1]
+    first, second, again = table["accuracy"]
+    assert first == again != second
+    first, second, again = table["unseen_answers"]
+    assert first == again != second
+
+
+def test_hidden_answers_are_predicted_from_the_others_alone(crowd):
+    answers = crowd.answers
+    hidden = np.zeros(len(answers), dtype=bool)
+    hidden[::7] = True
+    other = wc.Annotations.from_frame(
+        answers.to_frame()[~hidden], items=answers.items,
+        annotators=answers.annotators, classes=answers.classes, answers=answers.answers,
+    )  # fmt: skip
+    fitted = clone(QUICK).fit(other)
+    expected = [
+        np.log(fitted.label_proba_[n] @ fitted.confusion_[a, :, y])
+        for n, a, y in zip(answers.item, answers.annotator, answers.answer, strict=True)
+    ]
+    found = log_likelihood_of_hidden(clone(QUICK), answers, hidden)
+    assert_allclose(found, np.mean(np.array(expected)[hidden]))
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_with_nothing_or_everything_hidden_there_is_no_figure(share, crowd):
+    hidden = np.full(len(crowd.answers), share)
+    assert np.isnan(log_likelihood_of_hidden(wc.BCC(), crowd.answers, hidden))
+
+
+def test_held_out_is_a_share(crowd):
+    assert np.isnan(
+        wc.compare(["dawid-skene"], crowd.answers, held_out=0)["unseen_answers"][0]
+    )
+    with pytest.raises(wc.InputError, match="held_out=1 must be a share"):
+        wc.compare(["dawid-skene"], crowd.answers, held_out=1)
+
+
+def test_agreement_is_the_share_of_equal_labels(crowd):
+    labels = compared([QUICK, "majority-vote", "Dawid_Skene"], crowd.answers).labels
+    between = agreement_between(labels)
+    assert_array_equal(np.diag(between), 1)
+    assert_array_equal(between, between.T)
+    expected = (labels["bcc"] == labels["dawid-skene"]).mean()
+    assert between.loc["bcc", "dawid-skene"] == expected
+
+
+@pytest.mark.parametrize(
+    ("methods", "words"),
+    [
+        ("bcc", "must be a list"),
+        ([], "no method to compare"),
+        ([wc.BCC], "is not a method. Give an estimator"),
+        ([3], "is not a method"),
+        (["dawid"], "Did you mean 'dawid-skene'"),
+        (["bcc", wc.BCC()], "is there twice"),
+    ],
+)
+def test_what_is_not_a_list_of_methods_is_a_sentence(methods, words, crowd):
+    with pytest.raises(wc.InputError, match=words):
+        wc.compare(methods, crowd.answers)
+
+
+def test_bad_answers_are_an_error_and_no_note():
+    with pytest.raises(wc.InputError, match="only one class"):
+        wc.compare(["bcc"], [[0, 0], [0, 0]])
+
+
+def test_a_table_of_features_gives_the_ids(crowd):
+    X = pd.DataFrame(crowd.X, index=crowd.answers.items[::-1])
+    found = compared(["majority-vote"], crowd.answers, X=X)
+    assert found.labels.index.tolist() == list(range(29, -1, -1))

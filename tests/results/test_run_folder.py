@@ -1,0 +1,79 @@
+"""The folder of a run."""
+
+import os
+
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import wisecrowd as wc
+from wisecrowd.results.run_folder import (
+    check_folder,
+    check_table_file,
+    write_run,
+    write_table,
+)
+from wisecrowd.results.tables import annotator_table, confusion_table, label_table
+
+FILES = [
+    "annotators.csv", "confusion.parquet", "labels.csv", "labels.parquet", "model.json",
+    "model.safetensors", "trace.csv",
+]  # fmt: skip
+
+
+def test_a_run_holds_the_model_and_its_tables(crowd, model, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    write_run(model, crowd.answers, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [*FILES, "mine.txt"]
+    )
+    assert_array_equal(wc.load(tmp_path).label_proba_, model.label_proba_)
+    labels = label_table(model, crowd.answers)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "labels.parquet"), labels)
+    text = pd.read_csv(tmp_path / "labels.csv")
+    assert_allclose(text["p_blip"], labels["p_blip"], rtol=1e-5, atol=1e-300)
+    confusion = pd.read_parquet(tmp_path / "confusion.parquet")
+    pd.testing.assert_frame_equal(confusion, confusion_table(model))
+    people = pd.read_csv(tmp_path / "annotators.csv")
+    assert list(people.columns) == list(annotator_table(model).columns)
+    trace = pd.read_csv(tmp_path / "trace.csv")
+    assert_array_equal(trace["bound"], model.trace_["bound"])
+
+
+def test_a_failure_leaves_the_old_table_whole(tmp_path, monkeypatch):
+    write_table(pd.DataFrame({"a": [1]}), tmp_path / "new/t.csv")
+
+    def failing(self, path, **_):
+        path.write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", failing)
+    with pytest.raises(OSError, match="disk full"):
+        write_table(pd.DataFrame({"a": [2]}), tmp_path / "new/t.csv")
+    assert (tmp_path / "new/t.csv").read_text() == "a\n1\n"
+    assert len(list((tmp_path / "new").iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", ["taken", "taken/run"])
+def test_a_file_in_place_of_a_folder_is_found_before_the_work(name, tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(wc.InputError, match="'taken' is a file"):
+        check_folder(tmp_path / name)
+    check_folder(tmp_path / "free/run")
+    check_folder(None)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_a_sentence(tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    with pytest.raises(wc.InputError, match="no permission"):
+        check_folder(tmp_path / "locked/run")
+
+
+def test_only_csv_and_parquet_can_be_written(tmp_path):
+    with pytest.raises(wc.InputError, match=r"only CSV and Parquet"):
+        check_table_file(tmp_path / "t.xlsx")
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(wc.InputError, match="this is a folder"):
+        check_table_file(tmp_path / "t.csv")
+    check_table_file(None)

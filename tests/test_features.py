@@ -1,0 +1,51 @@
+"""Features as a user hands them in: checked in one pass, not copied."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from wisecrowd import InputError
+from wisecrowd.features import checked_features, first_not_finite
+
+N, D = 5, 3
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_an_array_of_floats_is_not_copied(kind):
+    X = np.ones((N, D), dtype=kind)
+    assert checked_features(LogisticRegression(), X, reset=True) is X
+
+
+def test_a_data_frame_of_one_type_is_not_copied():
+    X = np.ones((N, D))
+    table = checked_features(
+        LogisticRegression(), pd.DataFrame(X, copy=False), reset=True
+    )
+    assert np.shares_memory(table, X)
+
+
+def test_looking_for_nan_needs_no_memory():
+    X = np.ones((2000, 500), dtype=np.float32)
+    tracemalloc.start()
+    assert first_not_finite(X) is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 10
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_the_first_value_that_is_not_finite_is_named(bad, kind):
+    X = np.ones((N, D), dtype=kind)
+    X[4, 0], X[2, 1] = bad, bad
+    assert first_not_finite(X) == (2, 1)
+    with pytest.raises(InputError, match=r"2 entries of 15 .* row 2, column 1"):
+        checked_features(LogisticRegression(), X, reset=True)
+
+
+def test_infinities_that_cancel_and_sums_that_overflow_are_told_apart():
+    assert first_not_finite(np.array([[np.inf, -np.inf]])) == (0, 0)
+    assert first_not_finite(np.full((2, 3), 1e308)) is None
