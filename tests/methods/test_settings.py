@@ -101,8 +101,9 @@ def fitted(data):
 def numbers(model: Any) -> np.ndarray:
     """What the labels, the skills and the trace say, in a row."""
     trace = model.trace_.drop(columns="seconds").to_numpy(float)
-    parts = (model.label_proba_, model.confusion_, trace, [float(len(trace))])
-    return np.concatenate([np.ravel(part) for part in parts])
+    labels = model.label_proba_.argmax(1)  # a tie is decided by a hair
+    parts = (labels, model.label_proba_, model.confusion_, trace, [len(trace)])
+    return np.concatenate([np.ravel(part).astype(float) for part in parts])
 
 
 def differ(one: Any, other: Any) -> bool:
