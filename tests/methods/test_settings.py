@@ -78,7 +78,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    """From a method and its settings to a fit of the two clouds; each is fitted once."""
+    """From a method and its settings to a fit of the two clouds, made only once."""
     X, y, truth = data
     answers = y.copy()
     answers[::3, 1:] = -1  # votes that are tied, or one alone
