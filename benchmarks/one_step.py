@@ -10,9 +10,10 @@ makes it fast: flat answers instead of padded ones, and batches that are laid ou
 the clock starts. "gpflow" has the Adam of GPflow's documentation, tf.optimizers.Adam;
 "gpflow-fused" an older one that does each array in one operation.
 
-*Ours* is what `wisecrowd.methods.svgpcr.training` does for a chunk of 100 steps:
-`inference.steps`, then q(z) of the items seen, q(R), its learned prior, the evidence of
-all items and the annotators' term of the bound: everything, divided by 100.
+*Ours* is the library's own task, `wisecrowd.methods.svgpcr.task.SVGPCRTask`, as the
+driver of a fit calls it for a chunk of 100 steps: `steps`, which keeps q(z) of the
+items seen; `between`, which updates q(R), its learned prior and the evidence of all
+items; and `watched`, the bound for the trace: everything, divided by 100.
 """
 
 import math
@@ -67,7 +68,7 @@ Chunk = Callable[[], int]
 
 
 def measured_step(crowd: Crowd, package: str, n_chunks: int, seed: int) -> dict:
-    """Seconds a step, of the clock and of the processor: the median over the chunks."""
+    """Seconds per step, of the clock and the processor: the median over the chunks."""
     rng = np.random.default_rng(seed)
     take = (theirs if package.startswith("gpflow") else ours)(crowd, package, rng)
     take()  # compiles
@@ -90,64 +91,71 @@ def measured_step(crowd: Crowd, package: str, n_chunks: int, seed: int) -> dict:
 
 def ours(data: Crowd, link: str, rng: np.random.Generator) -> Chunk:
     import jax
-    import jax.numpy as jnp
     from threadpoolctl import threadpool_limits
-    from wisecrowd.methods.svgpcr.annotators import Annotators
 
-    from wisecrowd.maths import crowd, kernels, sparse_gp
-    from wisecrowd.methods.svgpcr import inference, model
-
-    n_items, n_annotators, n_classes = data.shape
-    answers = crowd.answer_matrix(
-        data.item, data.annotator, data.label, (n_items, n_annotators, n_classes)
-    )
-    unknown = np.full(n_items, -1)
-    prior, hyper = crowd.prior_and_hyper(
-        "learned", np.arange(n_annotators), n_classes, n_classes
-    )
-    proba = crowd.vote_proba(data.votes(), unknown)
-    annotators = Annotators(answers, unknown, prior, prior, hyper).learn(proba)
-    recipe = model.Recipe(
-        kernels.KERNELS["se"], link, factorised=False, shared=True,
-        n_items=n_items, jitter=sparse_gp.JITTER,
-    )  # fmt: skip
-    parts: dict[str, float] = {}
-
-    def evidence() -> jax.Array:
-        said = annotators.evidence()
-        return jnp.asarray((said - said.max(1, keepdims=True)).astype("f4"))
+    from wisecrowd.fit.stochastic import Place, Run, Schedule, rows_of_chunk
 
     with jax.enable_x64(True):
-        kernel = model.starting_kernel(recipe, N_FEATURES, n_classes)
-        inducing = data.X[rng.choice(n_items, N_INDUCING, replace=False)]
-        state = inference.start(
-            sparse_gp.prior_natural(n_classes, N_INDUCING),
-            model.Hyper(kernel, jnp.asarray(inducing.astype("f8"))),
-        )
-        batch = model.Batch(jnp.asarray(data.X), evidence())
-        rates = inference.Rates(jnp.full(CHUNK, 0.1), jnp.full(CHUNK, 0.03))
-        epsilon = jnp.asarray(EPSILON, "f4")
+        task, state = our_task(data, link, rng)
+    n_items = len(data.X)
+    schedule = Schedule(n_steps=10**6, batch_size=BATCH, chunk=CHUNK)
+    run = Run(state, task.seed, schedule.n_steps)
+    parts: dict[str, float] = {}
 
     def take() -> int:
-        nonlocal state, batch, annotators
+        nonlocal run
         with jax.enable_x64(True), threadpool_limits(1, user_api="blas"):
             began = time.perf_counter()
-            rows = rng.permutation(n_items)[: CHUNK * BATCH].reshape(CHUNK, BATCH)
-            state, seen = inference.steps(
-                recipe, state, batch, jnp.asarray(rows), epsilon, rates
-            )
-            proba[rows.ravel()] = np.asarray(seen.proba).reshape(-1, n_classes)
+            rows = rows_of_chunk(run.seed, n_items, run.step, CHUNK, BATCH)
+            state = task.steps(run.state, rows, schedule.pace(run))
             stepped = time.perf_counter()
-            annotators = annotators.learn(proba / proba.sum(1, keepdims=True))
-            batch = batch._replace(evidence=evidence())
-            whole = float(seen.labels.sum()) - annotators.kl()
-        assert np.isfinite(whole)
+            place = Place(run.step + CHUNK, run.n_steps, every_item_seen=True)
+            state = task.between(state, place)
+            done = time.perf_counter()
+            assert np.isfinite(task.watched(state).terms["bound"])
+        run = run._replace(state=state, step=place.step)
         parts["steps_ms"] = 1e3 * (stepped - began) / CHUNK
-        parts["annotators_ms"] = 1e3 * (time.perf_counter() - stepped) / CHUNK
+        parts["annotators_ms"] = 1e3 * (done - stepped) / CHUNK
+        parts["watched_ms"] = 1e3 * (time.perf_counter() - done) / CHUNK
         return CHUNK
 
     take.parts = parts  # type: ignore[attr-defined]
     return take
+
+
+def our_task(data: Crowd, link: str, rng: np.random.Generator) -> tuple[Any, Any]:
+    """The task of a fit with default settings, and its state before the first step."""
+    from wisecrowd.answers import Answers
+    from wisecrowd.features import InMemory
+    from wisecrowd.maths import crowd
+    from wisecrowd.maths.gp import class_posterior, kernels, links
+    from wisecrowd.methods.svgpcr import model
+    from wisecrowd.methods.svgpcr.task import Data, SVGPCRTask
+    from wisecrowd.skills import ConfusionMatrices
+
+    n_items, n_annotators, n_classes = data.shape
+    answers = Answers.from_codes(
+        data.item, data.annotator, data.label, (*data.shape, n_classes)
+    )
+    unknown = np.full(n_items, -1)
+    before = ConfusionMatrices.before_answers(
+        "learned", np.arange(n_annotators), n_classes, n_classes
+    )
+    skills = before.learned_from(answers, crowd.vote_proba(answers.votes(), unknown))
+    recipe = model.Recipe(
+        kernels.as_kernel("se"),
+        links.as_link(link),
+        class_posterior.as_family("conditional"),
+        shared=True,
+        n_items=n_items,
+    )
+    settings = {"natural_rate": 0.1, "learning_rate": 0.03, "dtype": "float32"}
+    task = SVGPCRTask(
+        recipe, Data(InMemory(data.X), answers, unknown), seed=0, **settings
+    )
+    kernel = model.starting_kernel(recipe, N_FEATURES, n_classes)
+    inducing = data.X[rng.choice(n_items, N_INDUCING, replace=False)]
+    return task, task.start(skills, model.Hyper(kernel, inducing.astype("f8")))
 
 
 # -- the paper's, on GPflow --------------------------------------------------------

@@ -105,7 +105,7 @@ def runs(args: argparse.Namespace) -> Iterator[tuple[str, ...]]:
 
 
 def step_table(rows: list[dict[str, Any]]) -> str:
-    """Median milliseconds a step, and how many times as long the paper's step takes."""
+    """Median milliseconds per step, and the ratio of the paper's step to ours."""
     lines = [
         f"{'one step':<24}{'ms':>9}{'cpu ms':>9}{'fastest':>9}{'peak MB':>9}",
         *step_ratios(rows),

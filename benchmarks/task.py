@@ -107,7 +107,7 @@ def fitted(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def step(args: argparse.Namespace) -> dict[str, Any]:
-    """Seconds a step of SVGPCR: `package` is one of our links, or gpflow."""
+    """Seconds per step of SVGPCR: `package` is one of our links, or gpflow."""
     from one_step import crowd_with_features, measured_step
 
     table = pd.read_parquet(args.folder / f"{args.crowd}.parquet")

@@ -13,6 +13,14 @@ from threadpoolctl import threadpool_limits
 import oracles
 from wisecrowd.annotations import Annotations
 
+# Most of the time of the tests is compiling. XLA reads this when it first compiles, in
+# this process and in those that tests start; an XLA that does not know a flag aborts.
+if jax.__version_info__ >= (0, 8):
+    os.environ.setdefault(
+        "XLA_FLAGS",
+        "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+    )
+
 # Not by environment variables: a plugin of pytest may have imported JAX before.
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")

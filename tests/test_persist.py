@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import namedtuple
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,11 @@ from pandas.testing import assert_frame_equal
 
 import wisecrowd as wc
 from wisecrowd import InputError
-from wisecrowd.persist.files import body_sha256
+from wisecrowd.persist.files import VERSION, body_sha256
+from wisecrowd.persist.records import RECORDS, is_record, made, parts
 
 N, A, C = 14, 5, 3
-LABEL_ONLY = [wc.MajorityVote, wc.DawidSkene, wc.BCC, wc.GLAD]
+AGGREGATORS = [wc.MajorityVote, wc.DawidSkene, wc.BCC, wc.GLAD]
 
 
 def some_answers(seed=0):
@@ -56,6 +58,8 @@ def same(left, right):
         assert repr(left) == repr(right)
     elif isinstance(left, dict):
         assert same(list(left.items()), list(right.items()))
+    elif is_record(left):
+        assert same(parts(left), parts(right))
     elif isinstance(left, list | tuple):
         assert len(left) == len(right)
         assert all(same(*pair) for pair in zip(left, right, strict=True))
@@ -75,7 +79,7 @@ def back_again(value, folder, model):
 # -- what comes back ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", LABEL_ONLY)
+@pytest.mark.parametrize("method", AGGREGATORS)
 def test_predictions_after_loading_are_equal_to_the_last_bit(method, tmp_path):
     model = method().fit(some_answers())
     wc.save(model, tmp_path)
@@ -90,7 +94,7 @@ def test_predictions_after_loading_are_equal_to_the_last_bit(method, tmp_path):
     )
 
 
-@pytest.mark.parametrize("method", LABEL_ONLY)
+@pytest.mark.parametrize("method", AGGREGATORS)
 def test_every_setting_and_fitted_attribute_comes_back(method, tmp_path):
     model = method().fit(some_answers())
     wc.save(model, tmp_path)
@@ -101,9 +105,9 @@ def test_every_setting_and_fitted_attribute_comes_back(method, tmp_path):
 
 def test_what_is_derived_is_not_stored(run):
     stored = json.loads((run / "model.json").read_text())["fitted"]
-    assert "label_proba_" in stored
-    assert "labels_" not in stored
-    assert "confusion_" not in stored
+    assert "learned_" in stored
+    for derived in ("label_proba_", "labels_", "confusion_", "confusion_counts_"):
+        assert derived not in stored
 
 
 def test_a_prior_for_some_annotators_is_a_setting_that_comes_back(tmp_path):
@@ -225,6 +229,14 @@ def test_saving_again_into_the_same_folder_replaces_the_model_alone(run):
     assert type(wc.load(run)) is wc.MajorityVote
     names = sorted(path.name for path in run.iterdir())
     assert names == ["model.json", "model.safetensors", "notes.txt"]
+
+
+def test_every_record_is_found_where_the_list_says():
+    for name, module in RECORDS.items():
+        kind = getattr(import_module(module), name)
+        assert (kind.__name__, kind.__module__) == (name, module)
+    with pytest.raises(KeyError):
+        made("Path", {})
 
 
 # -- what cannot be saved -----------------------------------------------------------
@@ -352,8 +364,9 @@ def rewritten(run, **changes):
 
 
 def test_a_newer_version_is_refused_with_the_way_out(run):
-    rewritten(run, version=2)
-    with pytest.raises(InputError, match=r"version 2 .* up to version 1\. Update"):
+    rewritten(run, version=VERSION + 1)
+    said = rf"version {VERSION + 1} .* up to version {VERSION}\. Update"
+    with pytest.raises(InputError, match=said):
         wc.load(run)
 
 
@@ -386,6 +399,8 @@ def test_a_setting_of_another_version_is_named(run):
         {"fitted": {"x_": {"kind": "scalar", "dtype": "O", "bytes": "00" * 8}}},
         {"fitted": {"x_": {"kind": "text_array", "dtype": "O", "shape": 9}}},
         {"fitted": {"x_": {"kind": "dict", "pairs": [[[], 1]]}}},
+        {"fitted": {"x_": {"kind": "record", "name": "Popen", "fields": {}}}},
+        {"fitted": {"x_": {"kind": "record", "name": "Tally", "fields": {"a": 1}}}},
     ],
     ids=str,
 )  # fmt: skip

@@ -136,10 +136,9 @@ def test_killed_many_times_and_resumed_it_is_the_fit_of_one_go(
 ):
     stops = sorted(random.Random(seed).sample(range(0, 72, 4), 5))
     killed_often(tmp_path, path, data, stops, seed)
-    # What a kill amid writing leaves beside the file is none of the fit's business.
     model = resumable(path).fit(*data[:2])
     assert_same_end(model, whole, data[0])
-    assert not path.exists()
+    assert os.listdir(tmp_path) == ["data.npz"]
 
 
 # -- resumed -------------------------------------------------------------------------
@@ -302,3 +301,14 @@ def test_a_failed_write_leaves_the_old_checkpoint_and_nothing_else(path, monkeyp
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_what_a_kill_amid_writing_left_is_written_over_and_removed(path):
+    half = path.with_name(f".{path.name}.new")
+    half.write_bytes(b"hal")
+    write_whole(path, b"whole")
+    assert path.read_bytes() == b"whole"
+    assert not half.exists()
+    half.write_bytes(b"hal")
+    Checkpoint(path, 0.0, resume=True, fingerprint="").remove()
+    assert os.listdir(path.parent) == []

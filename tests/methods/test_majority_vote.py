@@ -29,6 +29,14 @@ def test_ties_go_to_the_first_class_or_to_one_drawn_by_the_seed():
     assert np.bincount(drawn[0]).min() > 5  # a fair draw of 60 gives 20 each
 
 
+@pytest.mark.parametrize("seed", [1, np.int64(1)])
+def test_ties_of_new_items_are_drawn_by_the_seed_too(seed):
+    answers = Annotations.from_matrix(np.tile([0, 1, 2], (60, 1)))
+    model = MajorityVote(random_state=seed).fit(answers)
+    assert_array_equal(model.predict(answers), model.labels_)
+    assert_array_equal(model.predict(answers), model.predict(answers))
+
+
 def test_an_unknown_way_of_ties_is_refused():
     with pytest.raises(InputError, match="ties='last'"):
         MajorityVote().set_params(ties="last").fit(contract.crowd())

@@ -8,10 +8,10 @@ settings says whose run it is.
 import hashlib
 import json
 import os
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -107,17 +107,32 @@ class Checkpoint:
         """Delete the file: the fit is complete."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
+            half_written(self.path).unlink(missing_ok=True)  # by one that was killed
 
 
 def fingerprint(settings: Any, X: Array, answers: Answers, gold: Array) -> str:
     """Return a hash of what a fit depends on: settings, features, answers, gold."""
     known = settings.get_params(deep=False)
-    relevant = {k: repr(v) for k, v in sorted(known.items()) if k not in IRRELEVANT}
+    relevant = {k: spelled(v) for k, v in sorted(known.items()) if k not in IRRELEVANT}
     found = hashlib.sha256(json.dumps([type(settings).__name__, relevant]).encode())
     for array in (X, answers.item, answers.annotator, answers.answer, gold):
         found.update(f"{array.dtype.str}{array.shape}".encode())
         found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
+
+
+def spelled(value: Any) -> str:
+    """Return a setting as text, the same in every process and whole however long."""
+    if isinstance(value, np.ndarray):
+        content = hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()
+        return f"{value.dtype.str}{value.shape}{content}"
+    if isinstance(value, Mapping):
+        return repr({repr(key): spelled(part) for key, part in value.items()})
+    if isinstance(value, list | tuple):
+        return repr([spelled(part) for part in value])
+    if isinstance(value, FunctionType):  # its repr has its place in memory
+        return f"{value.__module__}.{value.__qualname__}"
+    return repr(value)
 
 
 def flattened(run: Run) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -139,10 +154,13 @@ def restored(tensors: dict[str, Array], about: dict[str, Any], like: Any) -> Run
     import jax
 
     kept = about["run"]
-    structure = jax.tree.structure(like)
-    leaves = [
+    leaves_of_like, structure = jax.tree.flatten(like)
+    leaves: list[Any] = [
         tensors[f"state.{i}"].reshape(shape) for i, shape in enumerate(about["shapes"])
     ]
+    for i, leaf in enumerate(leaves_of_like):
+        if isinstance(leaf, float | int):  # a plain number becomes one again
+            leaves[i] = type(leaf)(leaves[i].item())
     kept["history"] = tuple(
         (tensors[f"history.{i}"], constant)
         for i, constant in enumerate(kept["history"])
@@ -153,13 +171,18 @@ def restored(tensors: dict[str, Array], about: dict[str, Any], like: Any) -> Run
 
 def write_whole(path: Path, content: bytes) -> None:
     """Put a file in place by one rename, so that nobody ever sees half of it."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = half_written(path)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def half_written(path: Path) -> Path:
+    """Return the name under which a file is written: one, so that kills leave one."""
+    return path.with_name(f".{path.name}.new")

@@ -19,7 +19,7 @@ def climb(
     *,
     trace: Trace,
     max_iter: int,
-    tol: float | None,
+    tol: float | int | None,
     warn: bool = True,
 ) -> State:
     """Repeat `update` until the bound gains less than `tol`.

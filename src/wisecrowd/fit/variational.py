@@ -34,7 +34,7 @@ def combined(
     *,
     trace: Trace,
     max_iter: int,
-    tol: float | None,
+    tol: float | int | None,
     warn: bool = True,
 ) -> Labelled:
     """Alternate q(Z), q(R), q(π) and the prior until the bound gains less than `tol`.

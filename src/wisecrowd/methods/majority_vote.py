@@ -1,5 +1,6 @@
 """Majority vote: the class that most annotators named."""
 
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +54,7 @@ class MajorityVote(Aggregator):
             )
             log_share = np.log(np.where(proba > 0, proba, 1.0))
             trace.record(bound=float((proba * log_share).sum()))
-        seed = self.random_state if isinstance(self.random_state, int) else None
+        known = isinstance(self.random_state, Integral)  # NumPy's numbers too
+        seed = int(self.random_state) if known else None
         votes = Votes(Tally.of(annotations.codes, proba), self.ties, seed)
         return Learned(proba, proba.mean(0), votes), trace

@@ -1,6 +1,7 @@
 """Skills of methods that learn nothing about annotators: their answers are counted."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -112,7 +113,7 @@ class Votes:
 
 
 def vote_shares(
-    answers: Answers, gold: Int[np.ndarray, " N"], ties: str, seed: int | None
+    answers: Answers, gold: Int[np.ndarray, " N"], ties: str, seed: Any
 ) -> Float[np.ndarray, "N C"]:
     """Return the share of the votes for each class; ties have a winner by a hair."""
     shares = crowd.vote_proba(answers.votes().astype(float), gold)

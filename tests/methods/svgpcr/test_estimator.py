@@ -16,7 +16,6 @@ import contract
 import oracles
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
-from wisecrowd.maths.gp.kernels import Linear, Stationary
 
 # Learning the dependence takes longer than all the rest of so small a fit.
 QUICK = {"n_inducing": 8, "max_epochs": 80, "dependence": 0.1}
@@ -224,19 +223,6 @@ def test_the_published_model_fits_too(data):
     assert_array_equal(model.annotator_prior_, np.ones((1, 2, 2)))
     assert model.dependence_ == 0
     assert SVGPCR.as_published(dependence="learn").dependence == "learn"
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [Linear() + Stationary("matern32"), Linear() * Stationary("se", ard=True)],
-    ids=["sum", "product"],
-)
-def test_a_model_with_a_composed_kernel_is_saved_and_loaded(kernel, data, tmp_path):
-    model = SVGPCR(**{**QUICK, "max_epochs": 4}, kernel=kernel).fit(*data[:2])
-    wc.save(model, tmp_path)
-    back = wc.load(tmp_path)
-    assert back.kernel == kernel
-    assert_array_equal(back.predict_proba(data[0]), model.predict_proba(data[0]))
 
 
 def test_svgp_learns_from_right_labels_and_refuses_a_crowd(data):
