@@ -44,6 +44,33 @@ def _checkable(cls, instance, ask=typing._ProtocolMeta.__instancecheck__):
 
 typing._ProtocolMeta.__instancecheck__ = _checkable
 
+OF_ONE_SHAPE = (
+    "tests/fit/test_checkpoint.py",
+    "tests/methods/svgpcr/test_estimator.py",
+    "tests/methods/test_classifiers.py",
+    "tests/methods/test_settings.py",
+)
+"""Files whose fits have the same shapes: what one has compiled serves the others."""
+
+
+def worker_group(nodeid):
+    """Return what a worker of pytest-xdist runs as a whole: a file, or some files."""
+    file = nodeid.split("::")[0]
+    return "fits of one shape" if file in OF_ONE_SHAPE else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Keep a file's tests on one worker: models are fitted and compiled once."""
+    if config.getoption("dist") != "load":  # another way was asked for
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = worker_group
+    return scheduler
+
+
 settings.register_profile(
     "wisecrowd",
     deadline=None,  # the first call compiles, and the machine may be busy

@@ -54,7 +54,7 @@ def test_dawid_skenes_loop_with_a_strong_one_coin_prior_is_majority_vote():
     assert_array_equal(model.labels_[clear], want[clear])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_a_matrix_a_long_table_and_triples_give_one_fit(make, seed):
     answers = contract.crowd(seed)
     matrix = answers.to_matrix()
@@ -69,7 +69,7 @@ def test_a_matrix_a_long_table_and_triples_give_one_fit(make, seed):
         assert_allclose(proba, want, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_shuffled_rows_change_nothing(make, seed):
     answers = contract.crowd(seed)
     frame = answers.to_frame().sample(frac=1, random_state=seed)
@@ -78,7 +78,7 @@ def test_shuffled_rows_change_nothing(make, seed):
     assert_allclose(got.confusion_, want.confusion_, rtol=1e-7)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_classes_in_another_order_give_permuted_answers(make, seed):
     if make().__class__ is wc.MajorityVote:
         make = wc.MajorityVote  # random ties have the order of the classes
@@ -92,7 +92,7 @@ def test_classes_in_another_order_give_permuted_answers(make, seed):
     assert_allclose(got.confusion_, permuted, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_annotators_in_another_order_give_permuted_skills(make, seed):
     answers = contract.crowd(seed)
     people = ["dee", "ann", "cy", "bob"]
@@ -103,7 +103,7 @@ def test_annotators_in_another_order_give_permuted_skills(make, seed):
     assert_allclose(got.confusion_, want.confusion_[where], atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_items_in_another_order_give_permuted_labels(make, seed):
     answers = contract.crowd(seed)
     order = np.random.default_rng(seed).permutation(len(answers.items))

@@ -67,8 +67,8 @@ def test_every_method_is_in_a_file_of_its_own_package():
 
 
 def test_a_selection_of_methods_is_a_mapping():
-    needing = Methods(lambda info: info.needs == "labels")
-    assert dict(needing) == {"svgp": wc.SVGP}
+    assert dict(Methods("labels")) == {"svgp": wc.SVGP}
+    assert list(Methods("labels", "features")) == ["svgpcr", "svgp"]
 
 
 # -- the public names ----------------------------------------------------------------

@@ -32,7 +32,7 @@ def drawn(seed, n_items=7, **sizes):
 @given(seed=seeds)
 def test_the_bound_never_falls(prior, seed):
     answers, _, _ = drawn(seed)
-    settings = {"dependence": None, "max_iter": 30, "tol": None}  # the loop alone
+    settings = {"dependence": None, "max_iter": 20, "tol": None}  # the loop alone
     model = BCC(annotator_prior=prior, **settings).fit(answers)
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
@@ -43,7 +43,7 @@ def test_the_bound_never_falls(prior, seed):
 def test_the_bound_never_exceeds_the_evidence(prior, seed):
     small = {"n_annotators": 4, "n_classes": 2, "n_answers": 3, "n": 12}
     answers, codes, shape = drawn(seed, n_items=5, **small)
-    settings = {"dependence": None, "max_iter": 40, "tol": None}
+    settings = {"dependence": None, "max_iter": 20, "tol": None}
     model = BCC(annotator_prior=prior, **settings).fit(answers)
     each = np.broadcast_to(model.annotator_prior_, shape)
     exact = oracles.bcc_log_evidence(*codes, each, 5)

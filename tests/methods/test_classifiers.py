@@ -184,7 +184,7 @@ def test_a_class_that_a_fold_never_saw_is_a_miss(fitted, named):
         (
             lambda y: wc.Annotations.from_triples([0, 99], [0, 0], [0, 1]),
             {},
-            "1 of 2 annotated items have no features: 99",
+            "1 of 2 answered items have no features: 99",
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, str) else "",

@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from wisecrowd.maths.gp import links
 from wisecrowd.maths.gp.links import RobustMax, Softmax
 
 seeds = st.integers(0, 10**6)
+LARGEST = jax.jit(links.largest_proba)  # operation by operation compiles each of them
 
 
 def drawn(seed, n_items=4, n_classes=3, ratio=2.0, distance=1.0):
@@ -33,7 +35,7 @@ def drawn(seed, n_items=4, n_classes=3, ratio=2.0, distance=1.0):
 def test_the_probability_of_the_largest_is_the_integral(ratio, tolerance, distance):
     for n_classes in (2, 4):
         mean, var = drawn(n_classes, 2, n_classes, ratio, distance)
-        got = links.largest_proba(mean, var)
+        got = LARGEST(mean, var)
         want = [oracles.largest_proba(*row) for row in zip(mean, var, strict=True)]
         assert_allclose(got, want, atol=tolerance)
         assert_allclose(got.sum(1), 1.0, rtol=1e-12)
@@ -42,16 +44,16 @@ def test_the_probability_of_the_largest_is_the_integral(ratio, tolerance, distan
 def test_of_two_the_largest_is_a_probit():
     mean, var = drawn(0, 50, 2, ratio=3.0)
     want = norm.cdf((mean[:, 0] - mean[:, 1]) / np.sqrt(var.sum(1)))
-    assert_allclose(links.largest_proba(mean, var)[:, 0], want, atol=1e-8)
+    assert_allclose(LARGEST(mean, var)[:, 0], want, atol=1e-8)
 
 
 def test_the_largest_knows_no_scale_and_no_order():
     mean, var = drawn(1, 5, 4)
-    want = np.array(links.largest_proba(mean, var))
-    moved = links.largest_proba(3 * mean + 7, 9 * var)
+    want = np.array(LARGEST(mean, var))
+    moved = LARGEST(3 * mean + 7, 9 * var)
     assert_allclose(moved, want, atol=1e-9)
     order = np.array([2, 0, 3, 1])
-    turned = links.largest_proba(mean[:, order], var[:, order])
+    turned = LARGEST(mean[:, order], var[:, order])
     assert_allclose(turned, want[:, order], atol=1e-12)
 
 
@@ -60,7 +62,7 @@ def test_the_largest_knows_no_scale_and_no_order():
 @pytest.mark.parametrize("var", [1e-10, 1.0, 1e6])
 def test_the_largest_is_finite_however_far(dtype, far, var):
     mean = jnp.asarray([[0.0, far, -far]], dtype)
-    got = links.largest_proba(mean, jnp.full((1, 3), var, dtype))
+    got = LARGEST(mean, jnp.full((1, 3), var, dtype))
     assert got.dtype == dtype
     assert np.isfinite(got).all()
     assert_allclose(got.sum(), 1.0, rtol=1e-5)
@@ -71,7 +73,7 @@ def test_gradients_of_the_largest():
     mean, var = drawn(3)
 
     def some(mean, var):
-        return links.largest_proba(jnp.asarray(mean), jnp.asarray(var))
+        return LARGEST(jnp.asarray(mean), jnp.asarray(var))
 
     check_grads(some, (mean, var), order=1, modes=["rev"], atol=1e-6, rtol=1e-6)
 

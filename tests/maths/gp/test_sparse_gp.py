@@ -22,6 +22,10 @@ SLOW_KERNEL = oracles.se_kernel(1.3, 2.0)
 rng = np.random.default_rng(0)
 X = jnp.asarray(rng.normal(size=(N_ITEMS, 2)))
 Z = jnp.asarray(rng.normal(size=(N_INDUCING, 2)))
+# Compiled once: operation by operation each would be compiled on its own.
+PROJECTION = jax.jit(sparse_gp.projection, static_argnums=(0, 4))
+MOMENTS = jax.jit(sparse_gp.to_moments)
+LATENT = jax.jit(sparse_gp.latent_moments)
 
 
 def drawn(seed, n_inducing=N_INDUCING):
@@ -34,7 +38,7 @@ def drawn(seed, n_inducing=N_INDUCING):
 
 
 def projected(points, inducing=Z, jitter=JITTER):
-    project, left = sparse_gp.projection(KERNEL, PARAMS, inducing, points, jitter)
+    project, left = PROJECTION(KERNEL, PARAMS, inducing, points, jitter)
     return project[None], left[None]
 
 
@@ -47,7 +51,7 @@ def root_of(inducing, jitter):
 
 def test_moments_are_inverses():
     natural = drawn(1)
-    moments = sparse_gp.to_moments(natural)
+    moments = MOMENTS(natural)
     for c in range(N_CLASSES):
         cov = np.linalg.inv(natural.precision[c])
         assert_allclose(moments.cov[c], cov, rtol=1e-9)
@@ -66,8 +70,8 @@ def test_the_inverse_root_of_no_covariance_is_not_a_number():
 
 def test_whitened_is_the_plain_parametrisation():
     natural = drawn(2)
-    moments = sparse_gp.to_moments(natural)
-    latent = sparse_gp.latent_moments(moments, *projected(X))
+    moments = MOMENTS(natural)
+    latent = LATENT(moments, *projected(X))
     root = root_of(Z, JITTER)
     divergence = 0.0
     for c in range(N_CLASSES):
@@ -84,16 +88,16 @@ def test_whitened_is_the_plain_parametrisation():
 def test_the_prior_has_no_divergence_and_the_variance_of_the_kernel():
     natural = sparse_gp.prior_natural(N_CLASSES, N_INDUCING)
     assert_allclose(sparse_gp.kl_to_prior(natural), 0.0, atol=1e-12)
-    moments = sparse_gp.to_moments(natural)
-    latent = sparse_gp.latent_moments(moments, *projected(X))
+    moments = MOMENTS(natural)
+    latent = LATENT(moments, *projected(X))
     assert_allclose(latent.mean, 0.0)
     assert_allclose(latent.var, 2.0, rtol=1e-8)
 
 
 def test_with_every_point_inducing_f_is_u():
     natural = drawn(3, n_inducing=N_ITEMS)
-    moments = sparse_gp.to_moments(natural)
-    latent = sparse_gp.latent_moments(moments, *projected(X, X))
+    moments = MOMENTS(natural)
+    latent = LATENT(moments, *projected(X, X))
     root = root_of(X, JITTER)
     for c in range(N_CLASSES):  # a full variational GP: q(f) = N(L m, L S Lᵀ)
         assert_allclose(latent.mean[:, c], root @ moments.mean[c], atol=1e-6)
@@ -105,7 +109,7 @@ def test_with_every_point_inducing_f_is_u():
 def test_the_projection_has_the_precision_of_the_points(dtype):
     project, left = projected(X.astype(dtype))
     assert project.dtype == left.dtype == dtype
-    latent = sparse_gp.latent_moments(sparse_gp.to_moments(drawn(4)), project, left)
+    latent = LATENT(MOMENTS(drawn(4)), project, left)
     assert latent.mean.dtype == latent.var.dtype == dtype
     assert (left >= 0).all()
 
@@ -131,7 +135,8 @@ def test_the_site_is_the_gradient_by_mean_parameters():
     project, left = projected(X)
     moments = sparse_gp.to_moments(drawn(5))
     latent = sparse_gp.latent_moments(moments, project, left)
-    site = sparse_gp.site_parameters(project, latent, jax.grad(gain)(latent), 2.5)
+    slope = jax.jit(jax.grad(gain))(latent)
+    site = sparse_gp.site_parameters(project, latent, slope, 2.5)
 
     def by_mean_parameters(first, second):
         outer = first[:, :, None] * first[:, None, :]
@@ -139,7 +144,8 @@ def test_the_site_is_the_gradient_by_mean_parameters():
         return 2.5 * gain(sparse_gp.latent_moments(moments, project, left))
 
     second = moments.cov + moments.mean[:, :, None] * moments.mean[:, None, :]
-    want = jax.grad(by_mean_parameters, argnums=(0, 1))(moments.mean, second)
+    by_both = jax.jit(jax.grad(by_mean_parameters, argnums=(0, 1)))
+    want = by_both(moments.mean, second)
     assert_allclose(site.shift, want[0], atol=1e-9)
     assert_allclose(site.precision, -2 * want[1], atol=1e-9)
 
@@ -160,10 +166,10 @@ def test_one_whole_step_on_a_gaussian_likelihood_is_the_exact_posterior():
     y, noise, slope = regression()
     project, left = projected(X, X)
     natural = drawn(7, n_inducing=N_ITEMS)
-    latent = sparse_gp.latent_moments(sparse_gp.to_moments(natural), project, left)
+    latent = LATENT(MOMENTS(natural), project, left)
     site = sparse_gp.site_parameters(project, latent, slope(latent), 1.0)
     done = sparse_gp.natural_step(natural, site, 1.0)
-    again = sparse_gp.latent_moments(sparse_gp.to_moments(done), project, left)
+    again = LATENT(MOMENTS(done), project, left)
     cov = oracles.gram(SLOW_KERNEL, np.array(X), np.array(X))
     cavity = sparse_gp.cavity(again, left, slope(again))
     for c in range(N_CLASSES):
@@ -186,12 +192,12 @@ def test_with_few_inducing_points_too_a_cavity_is_the_fit_without_the_item():
 
     def fitted(without):
         natural = drawn(7)
-        latent = sparse_gp.latent_moments(sparse_gp.to_moments(natural), project, left)
+        latent = LATENT(MOMENTS(natural), project, left)
         kept = 1.0 * (np.arange(N_ITEMS) != without)[:, None]
         slopes = Latent(*(s * kept for s in slope(latent)))
         site = sparse_gp.site_parameters(project, latent, slopes, 1.0)
         done = sparse_gp.natural_step(natural, site, 1.0)
-        return sparse_gp.latent_moments(sparse_gp.to_moments(done), project, left)
+        return LATENT(MOMENTS(done), project, left)
 
     everything = fitted(without=-1)
     cavity = sparse_gp.cavity(everything, left, slope(everything))
@@ -203,16 +209,22 @@ def test_with_few_inducing_points_too_a_cavity_is_the_fit_without_the_item():
 def test_small_natural_steps_climb():
     project, left = projected(X)
 
+    @jax.jit
     def bound(natural):
         moments = sparse_gp.to_moments(natural)
         latent = sparse_gp.latent_moments(moments, project, left)
         return gain(latent) - sparse_gp.kl_to_prior(natural), latent
 
+    @jax.jit
+    def stepped(natural, latent):
+        slope = jax.grad(gain)(latent)
+        site = sparse_gp.site_parameters(project, latent, slope, 1.0)
+        return sparse_gp.natural_step(natural, site, 0.2)
+
     natural = drawn(8)
     value, latent = bound(natural)
     for _ in range(10):
-        site = sparse_gp.site_parameters(project, latent, jax.grad(gain)(latent), 1.0)
-        natural = sparse_gp.natural_step(natural, site, 0.2)
+        natural = stepped(natural, latent)
         better, latent = bound(natural)
         assert better > value - 1e-12
         value = better
@@ -240,7 +252,9 @@ def test_gradients_of_the_latent_moments_by_kernel_and_inducing_points():
         )
         return sparse_gp.latent_moments(moments, project[None], left[None])
 
-    check_grads(latent, (PARAMS, Z), order=1, modes=["rev"], atol=1e-5, rtol=1e-5)
+    check_grads(
+        jax.jit(latent), (PARAMS, Z), order=1, modes=["rev"], atol=1e-5, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("n_kernels", [1, 3], ids=["shared", "one per class"])
@@ -278,9 +292,9 @@ def test_gradients_of_the_divergence():
 def test_monte_carlo_of_the_latent_moments():
     # 5 standard errors, 36 comparisons: one failure in 50,000 runs, were it not seeded.
     natural = drawn(11)
-    moments = sparse_gp.to_moments(natural)
+    moments = MOMENTS(natural)
     project, left = projected(X)
-    latent = sparse_gp.latent_moments(moments, project, left)
+    latent = LATENT(moments, project, left)
     rng, n = np.random.default_rng(0), 20_000
     for c in range(N_CLASSES):
         w = rng.multivariate_normal(moments.mean[c], moments.cov[c], n)

@@ -216,9 +216,8 @@ def test_adam_sees_the_slope_of_the_bound_by_kernel_and_inducing_points(
 ):
     # Twice as many items as in the batch: the batch stands for all of them.
     given, how = problem(5, shared), recipe(link, family, shared, n_items=2 * N_ITEMS)
-    want = jax.grad(total, argnums=2)(
-        how, given["natural"], given["hyper"], given["batch"]
-    )
+    slope = jax.jit(jax.grad(total, argnums=2), static_argnums=0)
+    want = slope(how, given["natural"], given["hyper"], given["batch"])
     memory = stepped(how, given, 0.01).memory.mu  # a tenth of the first slope
     seen, slopes = jax.tree.leaves(memory), jax.tree.leaves(want)
     assert max(np.abs(np.array(slope)).max() for slope in slopes) > 1e-2
@@ -240,9 +239,8 @@ def test_a_step_of_q_is_the_natural_gradient_of_the_bound(link, family, shared):
         natural = sparse_gp.Natural(shift, precision)
         return total(how, natural, given["hyper"], given["batch"])
 
-    slope = jax.grad(by_mean_parameters, argnums=(0, 1))(
-        moments.mean, moments.cov + outer
-    )
+    by_both = jax.jit(jax.grad(by_mean_parameters, argnums=(0, 1)))
+    slope = by_both(moments.mean, moments.cov + outer)
     rate = 1e-3
     moved = stepped(how, given, rate).natural
     symmetric = (slope[1] + jnp.swapaxes(slope[1], 1, 2)) / 2

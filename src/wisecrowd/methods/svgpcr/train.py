@@ -93,7 +93,8 @@ def trained(
             if run is None:
                 run = Run(state(int(settings.n_inducing)), seed, schedule.n_steps)
             run = _completed(task, schedule, run, trace, keep)
-            learn_dependence = getattr(settings, "dependence", None) == "learn"
+            # Of a number of NumPy, == is no plain bool.
+            learn_dependence = bool(getattr(settings, "dependence", None) == "learn")
             end = ended(task, run.state, learn_dependence)
     keep.remove()
     return learned(run.state, end, scale, answers), trace
