@@ -172,7 +172,7 @@ def test_a_failed_write_of_answers_leaves_the_old_file(ending, crowd, tmp_path):
     assert content(tmp_path) == {path.name: before}
 
 
-class file_limit:  # noqa: N801
+class file_limit:
     """No file may grow beyond this: like a full disk."""
 
     def __init__(self, size):

@@ -93,7 +93,7 @@ def test_ctrl_c_at_60_moments_is_130_60_times(data, tmp_path):
     whole = seconds_of_a_fit(data, tmp_path)
     moments = np.linspace(0.15, 0.97 * whole, 60)
     codes, delays = check_moments(data, tmp_path, moments)
-    print(f"whole fit {whole:.1f} s; codes {codes}; longest {max(delays):.2f} s")
+    sys.stdout.write(f"fit {whole:.1f} s; {codes}; longest {max(delays):.2f} s\n")
     assert codes == [130] * 60
     assert max(delays) < 2
 
@@ -143,7 +143,7 @@ def test_a_signal_ends_the_process_whatever_it_does(work, number, tmp_path):
         text=True,
         env=os.environ | {"PYTHONPATH": SRC},
         # As a shell starts a command: a job of a script may ignore signals.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     assert process.stdout.readline() == "in\n"
     if work == "wrote":

@@ -22,6 +22,7 @@ from wisecrowd.cli.predict import predict
 from wisecrowd.cli.simulate import simulate
 from wisecrowd.cli.wording import as_options
 
+FILES = ("ANSWERS", "FEATURES", "FILE", "RUN")  # what the help calls a file or folder
 USERS_MISTAKE, OUR_MISTAKE = 2, 70
 
 
@@ -54,12 +55,13 @@ class Command(TyperCommand):
         """Look at the arguments as they were typed, then parse them."""
         given, *_ = self.make_parser(ctx).parse_args(list(args))
         for parameter in self.get_params(ctx):
-            name = parameter.name or ""
-            if given.get(name) == "" and "Path" in type(parameter.type).__name__:
+            word = getattr(parameter, "metavar", None)
+            if word in FILES and given.get(parameter.name or "") == "":
                 from wisecrowd._checks import InputError
 
-                what = parameter.metavar if name not in ("out",) else "--out"
-                raise InputError(f"{what or name}: the name is empty. Name a file.")
+                option = parameter.opts[0]
+                what = option if option.startswith("-") else word
+                raise InputError(f"{what}: the name is empty. Give the name of a file.")
         return super().parse_args(ctx, args)
 
 

@@ -244,11 +244,12 @@ def _about_tensors(file: Any) -> dict[str, str]:
         return {}
 
 
-def damaged(path: Path) -> InputError:
+def damaged(path: Path, why: str = "") -> InputError:
     """Return the error to raise for a file that was cut off or altered."""
     return InputError(
-        f"{path} is damaged: it was cut off or altered after it was saved. Copy the "
-        f"run folder again, or fit and save the model again."
+        f"{path} is damaged: it was cut off or altered after it was saved"
+        f"{f' ({why})' if why else ''}. Copy the run folder again, or fit and save the "
+        f"model again."
     )
 
 

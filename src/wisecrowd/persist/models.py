@@ -23,6 +23,7 @@ from wisecrowd.persist.files import (
     warn_if_mixed,
     write_files,
 )
+from wisecrowd.persist.validation import Unfit, check_model
 from wisecrowd.registry import METHODS
 
 
@@ -117,12 +118,16 @@ def load(path: str | os.PathLike[str]) -> Any:
             settings, fitted = migrated(
                 body["version"], body["class"], settings, fitted
             )
-        return _rebuilt(body["class"], settings, fitted)
+        model = _rebuilt(body["class"], settings, fitted)
+        check_model(model)
+        return model
     except InputError:
         raise
+    except Unfit as error:
+        raise damaged(folder / JSON_NAME, str(error)) from error
     except (
-        ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
-        ValueError, safetensors.SafetensorError,
+        ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError,
+        TypeError, ValueError, safetensors.SafetensorError,
     ) as error:  # fmt: skip
         raise damaged(folder / JSON_NAME) from error
 
