@@ -134,10 +134,8 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
     _check_array(gp.precision, "precision", (n_classes, n_inducing, n_inducing))
     scaling = _of_type(gp.scaling, "scaling", Scaling)
     for name, value in scaling._asdict().items():
-        if np.shape(value) not in ((), (1,), (n_features,)):
-            raise Unfit(f"the {name} of the features has the shape {np.shape(value)}")
         above = 0.0 if name == "spread" else None
-        _check_array(np.asarray(value), name, np.shape(value), above=above)
+        _check_array(value, name, (n_features,), above=above)
     _check_number(gp.jitter, "jitter", 0.0, 1.0)
     _check_number(gp.epsilon, "epsilon", 0.0, 1.0)
     _check_number(gp.sharpness, "sharpness", 0.0, np.inf)
