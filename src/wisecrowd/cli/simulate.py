@@ -7,6 +7,8 @@ import typer
 
 from wisecrowd.cli import options as opt
 
+MOST = 100_000_000  # entries of all confusion matrices, 0.8 GB
+
 
 def simulate(
     out: Annotated[
@@ -76,6 +78,7 @@ def simulate(
     from wisecrowd.io.write import check_target
     from wisecrowd.simulation.crowds import simulate as simulated
 
+    _check_size(annotators * classes**2)
     check_target(out)
     check_outputs(_files(out, with_features=features > 0), (), force=force)
     crowd = simulated(
@@ -90,6 +93,17 @@ def simulate(
 
         say(sizes(crowd.answers))
         say(f"Wrote {', '.join(str(path) for path in written)}.")
+
+
+def _check_size(n_probabilities: int) -> None:
+    from wisecrowd._checks import InputError
+
+    if n_probabilities > MOST:
+        raise InputError(
+            f"simulate: the confusion matrices of all annotators would have "
+            f"{n_probabilities:,} entries, and at most {MOST:,} are allowed. Ask for "
+            f"fewer classes or annotators."
+        )
 
 
 def _files(out: Path, *, with_features: bool) -> list[Path]:
