@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from wisecrowd.features import PIECE
 from wisecrowd.fit import stochastic
 from wisecrowd.fit.stochastic import (
     MAX_FAILURES,
-    N_WATCHED,
     WINDOW,
     Place,
     Run,
@@ -112,11 +112,11 @@ def test_another_seed_and_another_pass_have_another_order():
 
 def test_few_items_are_all_watched_and_of_many_a_fixed_sample():
     assert_array_equal(watched_items(7, 0), np.arange(7))
-    some = watched_items(3 * N_WATCHED, 0)
-    assert len(np.unique(some)) == N_WATCHED
+    some = watched_items(3 * PIECE, 0)
+    assert len(np.unique(some)) == PIECE
     assert (np.diff(some) > 0).all()
-    assert_array_equal(some, watched_items(3 * N_WATCHED, 0))
-    assert (some != watched_items(3 * N_WATCHED, 1)).any()
+    assert_array_equal(some, watched_items(3 * PIECE, 0))
+    assert (some != watched_items(3 * PIECE, 1)).any()
 
 
 # -- the schedule --------------------------------------------------------------------

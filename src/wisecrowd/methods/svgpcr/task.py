@@ -158,7 +158,8 @@ class SVGPCRTask:
             self.number(state.epsilon),
             self.number(state.absorbed),
         )
-        return jax.tree.map(lambda part: np.asarray(part)[:n], found)
+        # Cut by NumPy: JAX would compile a slice for every number of items.
+        return jax.tree.map(lambda part: jnp.asarray(np.asarray(part)[:n]), found)
 
     def watched(self, state: State) -> Watched:
         """Return the bound on a fixed sample of the items."""
