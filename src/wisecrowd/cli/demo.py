@@ -19,6 +19,7 @@ def demo(
         Path, typer.Option("--out", "-o", metavar="RUN", help="Folder for the run.")
     ] = Path("demo-run"),
     seed: opt.Seed = 0,
+    force: opt.Force = False,
 ) -> None:
     """Learn to read digits from five annotators, two of whom cannot be trusted."""
     from wisecrowd.cli import show
@@ -27,7 +28,7 @@ def demo(
     from wisecrowd.results.run_folder import check_folder, write_run
     from wisecrowd.results.tables import annotator_table
 
-    check_folder(out)
+    check_folder(out, force=force)
     digits: Any = load_digits_crowd(random_state=seed)
     truth = digits.gold.to_numpy()
     show.say(f"{INTRODUCTION}{show.sizes(digits.answers)}\n")
@@ -52,7 +53,7 @@ def demo(
         f"{len(truth):,}\ndigits with answers whose label is the true class.\n"
     )
     show.show_annotators(annotator_table(crowd).assign(truth=_accuracies(digits)))
-    write_run(crowd, digits.answers, out)
+    write_run(crowd, digits.answers, out, force=force)
     show.say(
         f"Wrote {out}/: labels, annotators, confusion, trace and model of SVGPCR.\n"
         f"Next, with files of your own:\n"

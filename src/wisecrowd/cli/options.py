@@ -59,7 +59,15 @@ FeaturesKey = Annotated[
         help="Array (npz, HDF5) or column of vectors (Parquet) that has the features.",
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Replace files that exist, even if no run has written them."
+    ),
+]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of tables.")
 ]

@@ -33,6 +33,7 @@ def report(
     known: Any,
     *,
     out: Path | None,
+    force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -49,13 +50,15 @@ def report(
         are compared with the labels.
     out : path or None
         The run folder to write.
+    force : bool
+        Whether to replace files in it that no run has written.
     as_json, quiet : bool
         One JSON object instead of tables; no messages.
     """
     if known is not None:
         annotations = annotations.with_gold({})
     if out is not None:
-        write_run(model, annotations, out)
+        write_run(model, annotations, out, force=force)
     if as_json:
         run = None if out is None else str(out)
         show.show_json({**summarise(model, annotations), "run": run})

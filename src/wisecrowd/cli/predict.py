@@ -38,6 +38,7 @@ def predict(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
     ] = None,
+    force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
     ids: opt.ItemIds = None,
@@ -54,7 +55,7 @@ def predict(
     from wisecrowd.io.join import join_features, join_note, read_feature_table
     from wisecrowd.results.run_folder import check_table_file
 
-    check_table_file(out)
+    check_table_file(out, [features, annotations], force=force)
     model = _classifier(run)
     table = read_feature_table(features, ids, key)
     _check_width(model, table.X, features)

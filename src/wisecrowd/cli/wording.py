@@ -37,7 +37,7 @@ def as_options(sentence: str) -> str:
     said = re.sub(rf"\b({names})=(?=')", lambda m: f"{KEYWORDS[m[1]]} ", said)
     said = re.sub(rf"\b({numbers})=(?=-?\d)", lambda m: f"{KEYWORDS[m[1]]} ", said)
     said = re.sub(rf"\b({names})=(?=[\s,.;)])", lambda m: KEYWORDS[m[1]], said)
-    return re.sub(r"\b(repeats|resume)=True", r"--\1", said)
+    return re.sub(r"\b(repeats|resume|force)=True", r"--\1", said)
 
 
 def _as_list(found: re.Match[str]) -> str:
