@@ -39,6 +39,23 @@ class Coder:
         key = (type(value), value)
         self.codes.append(self._code_of.setdefault(key, len(self._code_of)))
 
+    def know(self, value: Any) -> None:
+        """Add a name to the distinct values, without an entry in the column."""
+        if value is not None:
+            self._code_of.setdefault((type(value), value), len(self._code_of))
+
+    def extend(self, other: "Coder") -> None:
+        """Add the entries and the names of another column."""
+        code_of = self._code_of
+        where = [code_of.setdefault(key, len(code_of)) for key in other._code_of]
+        where.append(-1)  # the code -1 is the last
+        self.codes.extend(where[code] for code in other.codes)
+
+    @property
+    def n_names(self) -> int:
+        """The number of distinct values."""
+        return len(self._code_of)
+
     def coded(self) -> Coded:
         """Return the column."""
         names = np.empty(len(self._code_of), dtype=object)

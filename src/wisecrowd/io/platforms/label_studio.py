@@ -8,6 +8,7 @@ from wisecrowd.io.questions import (
     Question,
     chosen_question,
     from_question,
+    is_again,
     note_gold_answers,
 )
 from wisecrowd.io.raw import RawAnnotations
@@ -49,11 +50,15 @@ def read(
     unused: Counter[str] = Counter()
     bare = []
     n_rows = 0
+    seen: set[int] = set()
     for number, entry in enumerate(content, start=1):
         item_id = _item_id(entry, item, number)
         given = [a for name in LISTS for a in entry.get(name) or []]
         n_rows += max(len(given), 1)
         for annotation in given:
+            if is_again((item_id, annotation), annotation.get("id"), seen):
+                unused["the same annotation again"] += 1
+                continue
             unused.update(_add(questions, item_id, annotation))
         if not given:
             bare.append(item_id)
