@@ -9,6 +9,9 @@ import pandas as pd
 
 from wisecrowd._types import Array
 
+TIMES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
+"""What pandas calls dates and times."""
+
 
 class InputError(ValueError):
     """What was handed in cannot be used; the message says why and what to do."""
@@ -46,7 +49,8 @@ def vocabulary_values(values: Any, what: str) -> Array:
     """Ids or labels as a flat array of one kind: integers, text or booleans.
 
     Whole numbers stored as floats (what a table makes of integers beside a gap)
-    become integers. Missing values and a mix of numbers and text are refused.
+    become integers. Dates and times become text. Missing values and a mix of numbers
+    and text are refused.
     """
     series = pd.Series(values).reset_index(drop=True)
     missing = series.isna().to_numpy()
@@ -67,7 +71,26 @@ def vocabulary_values(values: Any, what: str) -> Array:
         return _whole_numbers(series.to_numpy(), what)
     if kind == "boolean":
         return series.to_numpy(dtype=bool)
+    if kind == "decimal":
+        return _whole_numbers(series.to_numpy(dtype=float), what)
+    if kind in TIMES:
+        return np.array([time_text(value) for value in series], dtype=object)
+    if kind not in ("string", "empty"):
+        raise InputError(_mixed(series, what))
     return series.to_numpy(dtype=object)
+
+
+def time_text(value: Any) -> str:
+    """Return a date or a time as text, as it is in a CSV file.
+
+    Examples
+    --------
+    >>> time_text(pd.Timestamp("2024-05-01")), time_text(pd.Timestamp(0))
+    ('2024-05-01', '1970-01-01')
+    >>> time_text(pd.Timestamp("2024-05-01 12:30"))
+    '2024-05-01 12:30:00'
+    """
+    return str(value).removesuffix(" 00:00:00")
 
 
 def _whole_numbers(numbers: Array, what: str) -> Array:

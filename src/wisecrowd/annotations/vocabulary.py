@@ -25,7 +25,7 @@ def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Arra
     """Return the codes of the values, and the sorted (or the given) vocabulary."""
     if not isinstance(values, pd.Series):
         values = pd.Series(values)
-    raw, found, used = _factorised(values)
+    raw, found, used = _factorised(values, what)
     if (raw < 0).any():
         vocabulary_values(values, what)  # raises an error with the row
     seen = vocabulary_values(found[used], what)
@@ -45,13 +45,17 @@ def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Arra
     return code_of[raw], names
 
 
-def _factorised(values: pd.Series) -> tuple[Array, Array, Array]:
+def _factorised(values: pd.Series, what: str) -> tuple[Array, Array, Array]:
     """Return codes (-1 for a missing value), their names, and which of them occur.
 
     A categorical column has codes already: its values are not looked at again.
     """
     if not isinstance(values.dtype, pd.CategoricalDtype):
-        raw, names = pd.factorize(values, use_na_sentinel=True)
+        try:
+            raw, names = pd.factorize(values, use_na_sentinel=True)
+        except TypeError:
+            vocabulary_values(values, what)  # raises an error with the type
+            raise
         return raw, np.asarray(names), np.ones(len(names), dtype=bool)
     codes = values.cat.codes.to_numpy()
     counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))

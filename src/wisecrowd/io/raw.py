@@ -206,8 +206,8 @@ def _repeat_notes(made: Annotations) -> list[str]:
     return [
         f"{counted(n_repeats, 'answer')} {are} by an annotator who had already "
         f"answered the item; {detail}. Each counts. With drop_repeats='first' (or "
-        f"'last'), {len(made) - n_repeats:,} of {len(made):,} answers would be left: one per "
-        f"annotator and item."
+        f"'last'), {len(made) - n_repeats:,} of {len(made):,} answers would be "
+        f"left: one per annotator and item."
     ]
 
 
