@@ -108,7 +108,7 @@ def _whole_numbers(numbers: Array, what: str) -> Array:
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
         raise InputError(
-            f"the {what} in row {row}, {listed([numbers[row]])}, is too large for a "
+            f"the {what} in row {row} is too large for a "
             f"64-bit number. Turn the column into text, e.g. with .astype(str)."
         )
     return numbers.astype(np.int64)

@@ -78,14 +78,17 @@ def row_ids(X: Any, items: Any, n_items: int) -> Any:
 
 def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
     """Return the features as an (N, D) array; raise an error if one is not finite."""
-    table: Array = validate_data(
-        model,
-        X,
-        reset=reset,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        ensure_min_samples=2 if reset else 1,
-    )
+    try:
+        table: Array = validate_data(
+            model,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )
+    except ValueError as error:  # scikit-learn's: one row, text, other columns, ...
+        raise InputError(str(error)) from None
     place = first_not_finite(table)
     if place is None:
         return table

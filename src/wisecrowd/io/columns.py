@@ -9,10 +9,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, time_text
 from wisecrowd._types import Array
 
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})(\.0+)?$"  # no leading zero: "007" is a name
+DIGITS = r"^-?[0-9]+(\.0+)?$"  # a whole number, or a name such as "01"
 DECIMAL = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 
 
@@ -66,8 +67,14 @@ class Coder:
         return len(self.codes)
 
 
-def coded(column: Any) -> Coded:
-    """Return an Arrow column (chunked) as codes into its distinct values."""
+def coded(column: Any, *, empty_is_name: bool = False) -> Coded:
+    """Return an Arrow column (chunked) as codes into its distinct values.
+
+    An empty text is a missing value, unless `empty_is_name`.
+    """
+    if not len(column):
+        return Coded(np.empty(0, dtype=np.int32), np.empty(0, dtype=object))
+    column = _plain_type(column)
     if pa.types.is_dictionary(column.type):
         n_names = sum(len(chunk.dictionary) for chunk in column.chunks)
         if n_names <= len(column):
@@ -82,7 +89,9 @@ def coded(column: Any) -> Coded:
         chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         for chunk in column.chunks
     ]
-    present = ~(pd.isna(names) | (names == ""))
+    present = ~pd.isna(names)
+    if not empty_is_name:
+        present &= names != ""
     rank = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
     return Coded(rank.astype(np.int32)[np.concatenate(parts)], names[present])
 
@@ -126,6 +135,27 @@ def checked_column(column: Coded, what: str) -> Coded:
     return _merged(column, _numbers_as_such(column, what))
 
 
+def _plain_type(column: Any) -> Any:
+    """Return times, decimals and bytes as text or numbers; refuse lists and records."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_nested(kind):
+        raise InputError(
+            f"a column of names holds values of the type {kind}. Names are text or "
+            f"whole numbers."
+        )
+    if pa.types.is_temporal(kind):
+        values = column.to_pandas()
+        texts = [None if pd.isna(v) else time_text(v) for v in values]
+        return pa.chunked_array([pa.array(texts, type=pa.string())])
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64())
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return column.cast(pa.string())
+    return column
+
+
 # -- inside ---------------------------------------------------------------------
 
 
@@ -148,8 +178,7 @@ def _numbers_as_such(column: Coded, what: str) -> Array:
         return numbers
     if numbers.dtype.kind != "f":
         raise InputError(
-            f"the {what} {max(names.tolist())} is too large for a 64-bit number. "
-            f"Write the {what}s as text."
+            f"one of the {what}s is too large for a 64-bit number. Write them as text."
         )
     broken = numbers != np.round(numbers)
     if broken.any():
@@ -167,7 +196,7 @@ def _check_not_measured(column: Coded) -> None:
     text = pa.array(column.names, type=pa.string())
     if not len(text) or not pc.all(pc.match_substring_regex(text, DECIMAL)).as_py():
         return
-    broken = ~pc.match_substring_regex(text, WHOLE).to_numpy(zero_copy_only=False)
+    broken = ~pc.match_substring_regex(text, DIGITS).to_numpy(zero_copy_only=False)
     if not broken.any():
         return
     row = int(np.flatnonzero(np.append(broken, False)[column.codes])[0])

@@ -1,9 +1,9 @@
 """Feature tables from files: rows are items, columns are numbers."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import h5py
 import numpy as np
@@ -29,11 +29,13 @@ from wisecrowd.io.sources import (
     Source,
     errors_of_parquet,
     errors_that_name,
+    index_columns,
     parse_options,
     recognised,
     table_trouble,
 )
 
+MOST_PACKED = 1100  # deflate makes data at most 1032 times smaller
 FEATURE_NAMES = ("x", "features", "embeddings", "data", "arr_0")
 
 
@@ -168,8 +170,10 @@ def _check_finite(X: Array, items: Array | None, names: list[str]) -> None:
 
 def _from_npy(source: Source, asked: Asked) -> Parts:
     try:
-        return Parts(np.load(source.path, allow_pickle=False), None, [], {})
-    except ValueError as error:
+        # Mapped first: a shape that the file does not have is then an error.
+        mapped = np.load(source.path, mmap_mode="r", allow_pickle=False)
+        return Parts(np.array(mapped), None, [], {})
+    except Exception as error:  # whatever a broken header may cause
         raise InputError(_load_trouble(error)) from None
 
 
@@ -177,15 +181,44 @@ def _from_npz(source: Source, asked: Asked) -> Parts:
     try:
         # opened here: NumPy leaves a broken file open
         with source.path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            _check_sizes(kept.zip)
             arrays = {name: np.asarray(kept[name]) for name in kept.files}
-    except (ValueError, KeyError, BadZipFile) as error:
+    except InputError:
+        raise
+    except Exception as error:  # whatever a broken archive may cause
         raise InputError(_load_trouble(error)) from None
     shapes = {name: array.shape for name, array in arrays.items()}
     return _from_arrays(shapes, arrays.__getitem__, asked)
 
 
+def _check_sizes(archive: Any) -> None:
+    """Refuse an archive that is larger, unpacked, than its bytes can make it."""
+    for member in archive.infolist():
+        if not member.filename.endswith(".npy"):
+            continue
+        if member.file_size > MOST_PACKED * (member.compress_size + 1024):
+            raise InputError(
+                f"the array {member.filename!r} declares {member.file_size:,} bytes, "
+                f"which {member.compress_size:,} bytes cannot hold. The file is broken."
+            )
+        with archive.open(member) as file:
+            first = np.lib.format.read_magic(file) == (1, 0)
+            header = (
+                np.lib.format.read_array_header_1_0
+                if first
+                else np.lib.format.read_array_header_2_0
+            )
+            shape, _, kind = header(file)
+        n_bytes = math.prod(shape) * kind.itemsize
+        if n_bytes > member.file_size and not kind.hasobject:
+            raise InputError(
+                f"the array {member.filename!r} declares the shape {shape}, "
+                f"{n_bytes:,} bytes, and has {member.file_size:,}. The file is broken."
+            )
+
+
 def _load_trouble(error: Exception) -> str:
-    if "allow_pickle" in str(error):
+    if "allow_pickle" in str(error) or "Python objects" in str(error):
         return (
             "an array in it holds Python objects, which are not loaded for safety. "
             "Save ids as text, e.g. np.array(ids, dtype=str), and features as numbers."
@@ -194,12 +227,23 @@ def _load_trouble(error: Exception) -> str:
 
 
 def _from_hdf5(source: Source, asked: Asked) -> Parts:
+    try:
+        return _from_open_hdf5(source, asked)
+    except InputError:
+        raise
+    except (OSError, KeyError, RuntimeError, ValueError, TypeError) as error:
+        raise InputError(
+            f"the HDF5 file is broken ({error}). Write it again."
+        ) from None
+
+
+def _from_open_hdf5(source: Source, asked: Asked) -> Parts:
     with h5py.File(source.path, "r") as file:
         shapes: dict[str, tuple[int, ...]] = {}
         file.visititems(
             lambda name, node: (
                 shapes.update({name: node.shape})
-                if isinstance(node, h5py.Dataset)
+                if isinstance(node, h5py.Dataset) and node.shape is not None
                 else None
             )
         )
@@ -207,6 +251,12 @@ def _from_hdf5(source: Source, asked: Asked) -> Parts:
 
 
 def _h5_values(dataset: Any) -> Array:
+    n_bytes, n_stored = dataset.nbytes, dataset.id.get_storage_size()
+    if n_bytes > MOST_PACKED * (n_stored + 1024):
+        raise InputError(
+            f"the array {dataset.name!r} declares the shape {dataset.shape}, "
+            f"{n_bytes:,} bytes, and the file holds {n_stored:,} of them."
+        )
     if h5py.check_string_dtype(dataset.dtype) is not None:
         return np.asarray(dataset.asstr()[()], dtype=object)
     return np.asarray(dataset[()])
@@ -354,8 +404,7 @@ def _from_parquet(source: Source, asked: Asked) -> Parts:
 
 def _pandas_index(columns: Columns) -> str | None:
     """Return the column that was the index of a DataFrame."""
-    known = (columns.schema.pandas_metadata or {}).get("index_columns", [])
-    names = [name for name in known if isinstance(name, str)]
+    names = [name for name in index_columns(columns.schema) if isinstance(name, str)]
     return names[0] if len(names) == 1 and names[0] in columns.schema.names else None
 
 

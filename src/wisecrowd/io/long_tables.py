@@ -1,6 +1,5 @@
 """Long tables, with one row per answer: text, Parquet and JSON."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from wisecrowd._checks import InputError, listed
 from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
-from wisecrowd.io.sources import Source, json_columns, json_records, whole_table
+from wisecrowd.io.sources import Source, json_columns, json_records, parsed, whole_table
 
 Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column name
 Given = Mapping[str, str | None]  # the columns that the user named
@@ -28,15 +27,31 @@ def long_text(source: Source, given: Given) -> RawAnnotations:
 def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
     """Read a Parquet file, and the list of classes that wisecrowd may have stored."""
     names = _column_of(schema.names, given)
+    kept = _stored(schema)
     # One column at a time: text takes more memory than codes.
     columns = {
-        role: coded(pq.read_table(path, columns=[name])[name])
+        role: coded(
+            pq.read_table(path, columns=[name])[name], empty_is_name=kept is not None
+        )
         for role, name in names.items()
     }
     found = _found(columns, names, "long Parquet")
-    kept = (schema.metadata or {}).get(METADATA)
-    found.options = json.loads(kept) if kept else {}
+    found.options = kept or {}
     return found
+
+
+def _stored(schema: Any) -> dict[str, Any] | None:
+    """Return the classes in a file that wisecrowd wrote, None in other files."""
+    kept = (schema.metadata or {}).get(METADATA)
+    if kept is None:
+        return None
+    content = parsed(kept.decode(errors="replace"), "the metadata")
+    lists = isinstance(content, dict) and all(
+        isinstance(names, list | None) for names in content.values()
+    )
+    if not lists:
+        raise InputError("the metadata of the file is broken. Write it again.")
+    return {str(name): names for name, names in content.items()}
 
 
 def long_json_lines(source: Source, given: Given) -> RawAnnotations:
@@ -111,6 +126,15 @@ def _is_column_table(content: Any) -> bool:
 def _rows(content: dict[str, Any]) -> list[dict[str, Any]]:
     """Turn columns, each a list or a dict by row, into records."""
     columns = [c.values() if isinstance(c, dict) else c for c in content.values()]
+    lengths = {
+        name: len(c) if isinstance(c, list | dict) else 1 for name, c in content.items()
+    }
+    whole = all(isinstance(c, list | dict) for c in content.values())
+    if not whole or len(set(lengths.values())) > 1:
+        raise InputError(
+            f"the columns are lists of the same length, and here they are not: "
+            f"{str(lengths)[:200]}."
+        )
     rows = zip(*columns, strict=True)
     return [dict(zip(content, row, strict=True)) for row in rows]
 
