@@ -171,6 +171,13 @@ REFUSED = {
     "complex numbers": (np.array([[1j, 2j], [1j, 1j]]), "complex"),
     "lists as answers": (FRAME.assign(answer=[[1]] * 6), "type list"),
     "too large a number": ([[2**70, 1], [1, 1]], "64-bit"),
+    "5,000 digits": ([[10**5000, 1], [1, 1]], "64-bit"),
+    "5,000 digits in a dict": ({"x": {"a": 10**5000, "b": 1}}, "64-bit"),
+    "a lone surrogate": ([("x", "a", "\ud800"), ("y", "b", "cat")] * 2, "surrogate"),
+    "a lone surrogate in a dict": ({"x": {"a": "\ud800", "b": "c"}}, "surrogate"),
+    "a lone surrogate in a matrix": ([["\ud800", "c"], ["c", "c"]], "surrogate"),
+    "bytes as names": (FRAME.assign(item=[b"u", b"v", b"w"] * 2), "type bytes"),
+    "intervals": (FRAME.assign(item=pd.interval_range(0, 6)), "Interval"),
     "gaps only": (np.full((3, 2), np.nan), "empty"),
     "a function": (len, "not a builtin"),
 }

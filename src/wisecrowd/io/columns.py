@@ -36,6 +36,11 @@ class Coder:
         if value is None or value != value:  # noqa: PLR0124  (NaN)
             self.codes.append(-1)
             return
+        if isinstance(value, dict | list):
+            raise InputError(
+                f"a {type(value).__name__} stands where a name or a number was "
+                f"expected: {str(value)[:60]}."
+            )
         # 1, 1.0 and True are one key of a dict
         key = (type(value), value)
         self.codes.append(self._code_of.setdefault(key, len(self._code_of)))

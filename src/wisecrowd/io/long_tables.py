@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed
@@ -12,6 +13,8 @@ from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import Source, json_columns, json_records, parsed, whole_table
 
+ID_NAMES = ("classification_id", "assignment_id", "annotation_id", "answer_id")
+"""The columns that number the answers: exports that overlap have some of them twice."""
 Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column name
 Given = Mapping[str, str | None]  # the columns that the user named
 
@@ -86,13 +89,18 @@ def _column_of(columns: Iterable[str], given: Given) -> dict[str, str]:
     columns = list(columns)
     names = dict(zip(ROLES, column_names(columns, **given), strict=True))
     others = [name for name in columns if name not in names.values()]
-    gold = first_named(others, GOLD_NAMES)
-    return {**names, "gold": gold} if gold is not None else names
+    more = {
+        "gold": first_named(others, GOLD_NAMES),
+        "id": first_named(others, ID_NAMES),
+    }
+    return names | {role: name for role, name in more.items() if name is not None}
 
 
 def _found(
     columns: Mapping[str, Coded], names: Names, form: str, *, typed: bool = True
 ) -> RawAnnotations:
+    n_rows = len(columns["item"].codes)
+    columns = _without_same(columns)
     item, annotator, answer = (columns[role] for role in ROLES)
     used = listed(names[role] for role in ROLES)
     found = RawAnnotations(
@@ -100,16 +108,30 @@ def _found(
         item,
         annotator,
         answer,
-        n_rows=len(item.codes),
+        n_rows=n_rows,
         notes=[f"item, annotator and answer are the columns {used}."],
         typed=frozenset(ROLES if typed else ()),
     )
+    n_same = n_rows - len(item.codes)
+    if n_same:
+        found.left_out[f"the same {names['id']} again"] = n_same
     if "gold" in columns:
         found.gold = gold_of_rows(item, columns["gold"])
         found.notes.append(
             f"{len(found.gold):,} gold classes are from the column {names['gold']!r}."
         )
     return found
+
+
+def _without_same(columns: Mapping[str, Coded]) -> Mapping[str, Coded]:
+    """Return the columns without rows whose id and content were in an earlier row."""
+    if "id" not in columns:
+        return columns
+    rows = pd.DataFrame({role: columns[role].codes for role in (*ROLES, "id")})
+    again = rows.duplicated().to_numpy() & (columns["id"].codes >= 0)
+    if not again.any():
+        return columns
+    return {role: c._replace(codes=c.codes[~again]) for role, c in columns.items()}
 
 
 def _is_column_table(content: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._checks import InputError, counted, listed, vocabulary_values
 from wisecrowd._types import Array, Ids
 from wisecrowd.annotations import Annotations, Repeats
 from wisecrowd.annotations.read_report import ReadReport
@@ -176,7 +176,8 @@ def _whole_vocabulary(
     )
     if used.all() and not extra:
         return None
-    return np.sort(np.concatenate([column.names, np.array(extra, column.names.dtype)]))
+    both = [*column.names.tolist(), *extra]
+    return np.sort(vocabulary_values(both, "item"))
 
 
 def _without_repeats(

@@ -130,10 +130,10 @@ def range_index(schema: Any, n_rows: int) -> dict[str, Any]:
     """
     for index in index_columns(schema):
         if isinstance(index, dict) and index.get("kind") == "range":
-            ends = [index.get(name) for name in ("start", "stop", "step")]
+            ends: list[Any] = [index.get(name) for name in ("start", "stop", "step")]
             if not all(isinstance(end, int) and end in ROW_NUMBERS for end in ends):
                 continue
-            ids, name = range(*ends[:2], ends[2] or 1), index.get("name")
+            ids, name = range(ends[0], ends[1], ends[2] or 1), index.get("name")
             if len(ids) == n_rows and (name or ids != range(n_rows)):
                 return {str(name) if name else "__index_level_0__": pa.array(ids)}
     return {}

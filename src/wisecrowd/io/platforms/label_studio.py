@@ -106,8 +106,8 @@ def _check_task(entry: Any, number: int) -> None:
     if not whole:
         raise InputError(
             f"task {number:,} is not as Label Studio writes it: 'annotations' is a "
-            f"list of annotations, each with a list 'result' of records, and the task has "
-            f"one 'id'. Export the project again."
+            f"list of annotations, each with a list 'result' of records, and the task "
+            f"has one 'id'. Export the project again."
         )
 
 
