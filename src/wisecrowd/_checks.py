@@ -52,7 +52,7 @@ def vocabulary_values(values: Any, what: str) -> Array:
     become integers. Dates and times become text. Missing values and a mix of numbers
     and text are refused.
     """
-    series = pd.Series(values).reset_index(drop=True)
+    series = as_series(values, what).reset_index(drop=True)
     missing = series.isna().to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
@@ -77,7 +77,27 @@ def vocabulary_values(values: Any, what: str) -> Array:
         return np.array([time_text(value) for value in series], dtype=object)
     if kind not in ("string", "empty"):
         raise InputError(_mixed(series, what))
-    return series.to_numpy(dtype=object)
+    names = series.to_numpy(dtype=object)
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        raise InputError(_half_character(what)) from None
+    return names
+
+
+def as_series(values: Any, what: str) -> Any:
+    """Return values as a Series; refuse text that cannot be written."""
+    try:
+        return values if isinstance(values, pd.Series) else pd.Series(values)
+    except UnicodeEncodeError:
+        raise InputError(_half_character(what)) from None
+
+
+def _half_character(what: str) -> str:
+    return (
+        f"a text among the {what}s holds half of a character (a lone surrogate, such as "
+        f"\\ud800), which cannot be written. Correct that text."
+    )
 
 
 def time_text(value: Any) -> str:

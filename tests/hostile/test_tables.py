@@ -173,7 +173,7 @@ REFUSED = {
     "too large a number": ([[2**70, 1], [1, 1]], "64-bit"),
     "5,000 digits": ([[10**5000, 1], [1, 1]], "64-bit"),
     "5,000 digits in a dict": ({"x": {"a": 10**5000, "b": 1}}, "64-bit"),
-    "a lone surrogate": ([("x", "a", "\ud800"), ("y", "b", "cat")] * 2, "surrogate"),
+    "a lone surrogate": ([(*r[:2], "\ud800") for r in ROWS], "surrogate"),
     "a lone surrogate in a dict": ({"x": {"a": "\ud800", "b": "c"}}, "surrogate"),
     "a lone surrogate in a matrix": ([["\ud800", "c"], ["c", "c"]], "surrogate"),
     "bytes as names": (FRAME.assign(item=[b"u", b"v", b"w"] * 2), "type bytes"),

@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, counted, listed, vocabulary_values
+from wisecrowd._checks import (
+    InputError,
+    as_series,
+    counted,
+    listed,
+    vocabulary_values,
+)
 from wisecrowd._types import Array, Gold, Ids
 
 
@@ -23,8 +29,7 @@ def unique(names: Array, what: str) -> Array:
 
 def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
     """Return the codes of the values, and the sorted (or the given) vocabulary."""
-    if not isinstance(values, pd.Series):
-        values = pd.Series(values)
+    values = as_series(values, what)
     raw, found, used = _factorised(values, what)
     if (raw < 0).any():
         vocabulary_values(values, what)  # raises an error with the row
@@ -53,7 +58,7 @@ def _factorised(values: pd.Series, what: str) -> tuple[Array, Array, Array]:
     if not isinstance(values.dtype, pd.CategoricalDtype):
         try:
             raw, names = pd.factorize(values, use_na_sentinel=True)
-        except TypeError:
+        except (TypeError, UnicodeEncodeError):
             vocabulary_values(values, what)  # raises an error with the type
             raise
         return raw, np.asarray(names), np.ones(len(names), dtype=bool)
