@@ -77,7 +77,10 @@ def vocabulary_values(values: Any, what: str) -> Array:
         return np.array([time_text(value) for value in series], dtype=object)
     if kind not in ("string", "empty"):
         raise InputError(_mixed(series, what))
-    names = series.to_numpy(dtype=object)
+    return _texts(series.to_numpy(dtype=object), what)
+
+
+def _texts(names: Array, what: str) -> Array:
     try:
         "".join(names).encode()
     except UnicodeEncodeError:
@@ -95,8 +98,8 @@ def as_series(values: Any, what: str) -> Any:
 
 def _half_character(what: str) -> str:
     return (
-        f"a text among the {what}s holds half of a character (a lone surrogate, such as "
-        f"\\ud800), which cannot be written. Correct that text."
+        f"a text among the {what}s holds half of a character (a lone surrogate, such "
+        f"as \\ud800), which cannot be written. Correct that text."
     )
 
 
@@ -127,9 +130,10 @@ def _whole_numbers(numbers: Array, what: str) -> Array:
     fits = (numbers >= -(2**63)) & (numbers < 2**63)
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
+        is_long = abs(numbers[row]) > 1e40  # Python prints at most 4300 digits
+        shown = "with more than 40 digits" if is_long else listed([numbers[row]])
         raise InputError(
-            f"the {what} in row {row} is too large for a "
-            f"64-bit number. Turn the column into text, e.g. with .astype(str)."
+            f"the {what} in row {row}, {shown}, is too large for a 64-bit number. Turn the column into text, e.g. with .astype(str)."
         )
     return numbers.astype(np.int64)
 
