@@ -133,7 +133,8 @@ def _whole_numbers(numbers: Array, what: str) -> Array:
         is_long = abs(numbers[row]) > 1e40  # Python prints at most 4300 digits
         shown = "with more than 40 digits" if is_long else listed([numbers[row]])
         raise InputError(
-            f"the {what} in row {row}, {shown}, is too large for a 64-bit number. Turn the column into text, e.g. with .astype(str)."
+            f"the {what} in row {row}, {shown}, is too large for a 64-bit number. "
+            f"Turn the column into text, e.g. with .astype(str)."
         )
     return numbers.astype(np.int64)
 
