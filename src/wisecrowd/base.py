@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
+from wisecrowd.annotations.tables import as_array, as_frame, has_columns, triples_in
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.registry import MethodInfo
@@ -48,8 +49,9 @@ def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
 
     Parameters
     ----------
-    answers : Annotations, DataFrame, (N, A) matrix or 1-D target
-        A DataFrame is a long table; a one-dimensional target is one annotator who
+    answers : Annotations, table, triples, (N, A) matrix or 1-D target
+        Whatever has columns (pandas, polars, pyarrow, ...) is a long table; triples are
+        (item, annotator, answer); a one-dimensional target is one annotator who
         answered every item.
     gold : dict or Series, optional
         Item to class. Gold that came with a file is used only when it is passed,
@@ -65,11 +67,14 @@ def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
 
 
 def made_annotations(answers: Any) -> Annotations:
-    """Return Annotations from a table, a matrix, a dictionary or a target."""
+    """Return Annotations from a table, triples, a matrix, a dictionary or a target.
+
+    Whatever has columns is a long table: of pandas, polars, pyarrow or another library.
+    """
     if isinstance(answers, Annotations):
         return answers
-    if isinstance(answers, pd.DataFrame):
-        return Annotations.from_frame(answers)
+    if has_columns(answers):
+        return Annotations.from_frame(as_frame(answers))
     if isinstance(answers, dict):
         return Annotations.from_dict(answers)
     if isinstance(answers, str | PathLike):
@@ -77,7 +82,10 @@ def made_annotations(answers: Any) -> Annotations:
             f"{str(answers)!r} is text, not answers. If it is a file, read it first: "
             f"wisecrowd.read_annotations({str(answers)!r})."
         )
-    table = np.asarray(answers)
+    columns = triples_in(answers)
+    if columns is not None:
+        return Annotations.from_triples(*columns)
+    table = as_array(answers)
     if not table.ndim:
         raise InputError(
             f"answers are Annotations, a long DataFrame, an items-by-annotators "

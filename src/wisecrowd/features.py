@@ -89,7 +89,7 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )
-    except ValueError as error:
+    except ValueError as error:  # scikit-learn's: one row, text, other columns, ...
         raise InputError(str(error)) from None
     place = first_not_finite(table)
     if place is None:

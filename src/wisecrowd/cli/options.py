@@ -116,6 +116,10 @@ READING = {
     "drop_repeats": _reading(
         "Keep one answer per annotator and item: the first or the last.", "first|last"
     ),
+    "rename": _reading(
+        "New names of answers, such as GRFF=GIRAFFE,BFFL=BUFFALO, or a file of them.",
+        "OLD=NEW,...|FILE",
+    ),
 }
 """The options that say how to read a file of answers; each is a text, or None."""
 
