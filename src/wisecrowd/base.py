@@ -1,5 +1,6 @@
 """What every method promises: labels of items and skills of annotators."""
 
+import warnings
 from abc import ABC, abstractmethod
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -9,13 +10,13 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import ConfusionMatrices, Skills
+from wisecrowd.skills import ConfusionMatrices, Skills, Votes
 
 # Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
@@ -189,6 +190,27 @@ class CrowdModel(BaseEstimator, ABC):
         table.insert(0, "annotator", self.annotators_)
         return table
 
+    def known_annotators(self, annotations: Any) -> "pd.Series[bool]":
+        """Return which annotators were there at the fit, by their names.
+
+        Numbers and text are compared as text: 7 and "7" are the same person.
+
+        Parameters
+        ----------
+        annotations : Annotations, DataFrame (long), or (n, A) matrix
+            Answers to predict with.
+
+        Examples
+        --------
+        >>> import wisecrowd as wc
+        >>> model = wc.BCC().fit({"x": {1: 0, 2: 0}, "y": {1: 1, 2: 1}})
+        >>> model.known_annotators({"z": {"1": 0, "guest": 1}}).to_dict()
+        {'1': True, 'guest': False}
+        """
+        check_is_fitted(self)
+        names = made_annotations(annotations).annotators
+        return pd.Series(positions(names, self.annotators_) >= 0, index=names)
+
     def _posterior(
         self, annotations: Any, log_prior: Array, *, of_features: bool
     ) -> Any:
@@ -200,7 +222,27 @@ class CrowdModel(BaseEstimator, ABC):
         given = given.recoded(classes=self.classes_, answers=self.answers_)
         known = positions(given.annotators, self.annotators_)
         skills = self._skills().chosen(known)
+        if (known < 0).mean() > 0.5 and not isinstance(skills, Votes):
+            warnings.warn(
+                f"{said_of_annotators(known >= 0)}. What the model knows about "
+                f"annotators is not used for new ones. If they are the same people, "
+                f"give them the names that they had at the fit, such as "
+                f"{listed(self.annotators_, 2)}.",
+                stacklevel=3,
+            )
         return skills.label_proba(given.codes, log_prior, of_features=of_features)
+
+
+def said_of_annotators(known: Any) -> str:
+    """Return how many annotators were there at the fit, in words.
+
+    Examples
+    --------
+    >>> said_of_annotators(np.array([True, True, False]))
+    '3 annotators: 2 known, 1 new'
+    """
+    n, n_known = len(known), int(np.sum(known))
+    return f"{counted(n, 'annotator')}: {n_known:,} known, {n - n_known:,} new"
 
 
 class WithConfusionMatrices:

@@ -57,7 +57,7 @@ def predict(
     check_table_file(out)
     model = _classifier(run)
     table = read_feature_table(features, ids, key)
-    _check_width(model, table.X, features)
+    table, note = _arranged(model, table)
     both: Any = None
     notes = [str(table)]
     if annotations is not None:
@@ -65,6 +65,7 @@ def predict(
         _check_answers(model, read, annotations)
         both = join_features(read, table)
         notes = [str(read.report), f"  {show.sizes(both)}", join_note(both, table)]
+    notes += note
     _predict(model, table, both, out=out, notes=notes, as_json=as_json, quiet=quiet)
 
 
@@ -80,7 +81,7 @@ def _predict(
         show.say(as_options("\n".join(notes)))
     names = table.items if both is None else both.items
     n_answers = 0 if both is None else both.codes.n_per_item
-    proba = model.predict_proba(table.X, both, items=names)
+    proba = model.predict_proba(opt.with_names(table), both, items=names)
     found = probability_table(names, proba, model.classes_, n_answers)
     if out is not None:
         write_table(found, out)
@@ -106,6 +107,29 @@ def _classifier(run: Path) -> Any:
         f"{run}: the model of this run is {type(model).__name__}, which does not use "
         f"features. Fit one with 'wisecrowd fit ANSWERS --features FILE --out RUN'."
     )
+
+
+def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
+    """Return the table with the columns of the fit in order, and what to note."""
+    from wisecrowd._checks import counted, listed
+    from wisecrowd.features import in_order_of_fit
+    from wisecrowd.io.sources import errors_that_name
+
+    fitted = getattr(model, "feature_names_in_", None)
+    if fitted is None or table.names is None:
+        _check_width(model, table.X, table.path)
+        if fitted is None:
+            return table._replace(names=None), []
+        note = (
+            f"note: {table.path} has no names of columns. They are taken to be "
+            f"{listed(fitted, 5)}, in this order."
+        )
+        return table._replace(names=fitted.tolist()), [note]
+    with errors_that_name(table.path):
+        X, unknown = in_order_of_fit(table.X, table.names, fitted.tolist())
+    columns = counted(len(unknown), "column")
+    note = f"note: left out {columns} that the fit did not have: {listed(unknown, 5)}."
+    return table._replace(X=X, names=fitted.tolist()), [note] if unknown else []
 
 
 def _check_width(model: Any, X: Any, path: Path) -> None:

@@ -71,6 +71,17 @@ def read_features(
     >>> X.tolist(), items.tolist()
     ([[1.0, 2.5], [3.0, 4.0]], ['a', 'b'])
     """
+    X, items, _ = named_features(path, item, key)
+    return X, items
+
+
+def named_features(
+    path: str | PathLike[str], item: str | None = None, key: str | None = None
+) -> tuple[Array, Array | None, list[str] | None]:
+    """Return what :func:`read_features` does, and the names of the columns.
+
+    None if the columns have no names: in arrays, in vectors, without a header.
+    """
     with errors_that_name(path):
         source = recognised(path)
         if source.kind not in READERS:
@@ -81,7 +92,8 @@ def read_features(
         X, items, names = READERS[source.kind](source, item, key)
         if items is not None:
             items = _checked_ids(items, len(X))
-        return _checked_features(X, items, names), items
+        named = names and (source.kind != "table" or source.with_header)
+        return _checked_features(X, items, names), items, names if named else None
 
 
 # -- checks ---------------------------------------------------------------------

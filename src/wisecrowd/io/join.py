@@ -9,7 +9,7 @@ import numpy as np
 from wisecrowd._checks import InputError
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.io.features import read_features
+from wisecrowd.io.features import named_features
 from wisecrowd.io.sources import errors_that_name
 
 
@@ -26,12 +26,15 @@ class FeatureTable(NamedTuple):
         The ids: those in the file, or the row numbers 0, 1, 2, ...
     with_ids : bool
         Whether the ids are from the file.
+    names : list of str or None
+        The names of the columns of X, if the file has names.
     """
 
     path: Path
     X: Array
     items: Array
     with_ids: bool
+    names: list[str] | None = None
 
     def __str__(self) -> str:
         """Say in one line what was read."""
@@ -55,12 +58,12 @@ def read_feature_table(
         The array, or the column of vectors, that holds the features.
     """
     try:
-        X, items = read_features(path, item=ids, key=key)
+        X, items, names = named_features(path, ids, key)
     except InputError as error:
         raise InputError(str(error).replace("item=", "ids=")) from None
     if items is None:
-        return FeatureTable(Path(path), X, np.arange(len(X)), with_ids=False)
-    return FeatureTable(Path(path), X, items, with_ids=True)
+        return FeatureTable(Path(path), X, np.arange(len(X)), False, names)
+    return FeatureTable(Path(path), X, items, True, names)
 
 
 def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
