@@ -9,8 +9,6 @@ in JSON it stays as it is. Two borders are guarded: text on a terminal
 import re
 from typing import Any
 
-import pandas as pd
-
 # Letters and marks by their category, but nothing can be seen of them.
 INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")  # noqa: E501  # fmt: skip
 
@@ -95,25 +93,26 @@ def unmarked(text: str) -> str:
     return text[1:] if text.startswith("'") and _is_formula(text[1:]) else text
 
 
-def for_spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose text cells and headers are :func:`marked`.
+def for_spreadsheet(table: Any) -> Any:
+    """Return a DataFrame whose text cells and headers are :func:`marked`.
 
     Numbers, and columns of numbers, stay as they are.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"item": ["=A1", "b"], "margin": [-0.5, 1.0]})
     >>> for_spreadsheet(table).to_numpy().tolist()
     [["'=A1", -0.5], ['b', 1.0]]
     """
     safe = table.rename(columns=_marked_cell)
     for place, kind in enumerate(table.dtypes):
-        if not pd.api.types.is_numeric_dtype(kind):
-            column = table.iloc[:, place]
-            words = {word: _marked_cell(word) for word in column.unique()}
-            if any(word is not words[word] for word in words):
-                changed = column.map(words)
-                safe.isetitem(place, changed)
+        if kind.kind in "biufcmM":
+            continue
+        column = table.iloc[:, place]
+        words = {word: _marked_cell(word) for word in column.unique()}
+        if any(word is not words[word] for word in words):
+            safe.isetitem(place, column.map(words))
     return safe
 
 

@@ -214,6 +214,7 @@ def test_votes_do_not_ask_who_voted(crowd):
     assert_allclose(model.predict_proba(renamed), model.predict_proba(long))
 
 
+@pytest.mark.filterwarnings("default:.*annotators")
 @pytest.mark.parametrize(
     ("change", "said"),
     [

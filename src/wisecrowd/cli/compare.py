@@ -126,7 +126,8 @@ def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -
         _show(found.scores, between, alpha, n_gold)
         say(
             "log loss, calibration: lower is better. unseen: mean log probability of "
-            "answers\nthat were hidden from the fit; closer to 0 is better."
+            "answers",
+            "that were hidden from the fit; closer to 0 is better.",
         )
     if not quiet:
         for name, note in found.scores[["method", "note"]].values.tolist():

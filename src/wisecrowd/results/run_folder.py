@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from wisecrowd._checks import InputError
+from wisecrowd._text import for_spreadsheet
 from wisecrowd.annotations import Annotations
 from wisecrowd.persist import save
 from wisecrowd.results.tables import annotator_table, confusion_table, label_table
@@ -78,7 +79,7 @@ def check_table_file(path: Path | None) -> None:
 
 def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
     with _replaced(path) as temporary:
-        table.to_csv(temporary, index=False, float_format=digits)
+        for_spreadsheet(table).to_csv(temporary, index=False, float_format=digits)
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:
