@@ -349,8 +349,9 @@ def annotators_and_items_without_answers_stay_in(subject: Subject) -> None:
     model = subject.fitted(answers)
     assert_probabilities(model.label_proba_, (len(answers.items), 3))
     assert model.n_answers_.tolist()[-1] == 0
-    stranger = model.learned_.skills.chosen(np.array([-1])).confusion()
-    assert_allclose(model.confusion_[-1], stranger[0], rtol=1e-6)
+    both = np.array([len(answers.annotators) - 1, -1])
+    silent, stranger = model.learned_.skills.chosen(both).confusion()
+    assert_allclose(silent, stranger, rtol=1e-6)
     numbers = model.annotator_summary().drop(columns="annotator")
     assert np.isfinite(numbers.to_numpy(dtype=float)).all()
 

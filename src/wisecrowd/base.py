@@ -131,7 +131,11 @@ class CrowdModel(BaseEstimator, ABC):
 
     @property
     def label_proba_(self) -> Array:
-        """Probability of every class for every training item, (N, C)."""
+        """Probability of every class for every training item, (N, C).
+
+        Use it for the training items instead of ``predict_proba``, which takes its
+        items for new ones.
+        """
         return self.learned_.proba
 
     @property
@@ -312,6 +316,12 @@ class Aggregator(CrowdModel):
         """Return class probabilities of new items from their answers alone.
 
         An annotator who was not there at the fit is described by the prior.
+
+        For the training items use ``label_proba_``. ``predict_proba`` of their answers
+        differs from it: it takes them for new items. So it uses annotators' skills to
+        which the same answers have contributed (they count twice), it does not see gold
+        classes, and what a method learned about single items (the easiness of GLAD) is
+        not used.
         """
         check_is_fitted(self)
         log_prior = np.log(self.class_prior_)[None]
@@ -371,13 +381,26 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     @staticmethod
     def _answers_of_rows(y: Any, ids: Any) -> Annotations:
         if isinstance(y, Annotations | pd.DataFrame | dict):
-            return made_annotations(y).align(ids)
+            try:
+                return made_annotations(y).align(ids)
+            except InputError as error:
+                if "features" not in str(error):
+                    raise
+                raise InputError(
+                    f"{error} Rows of X are named by items=, or by the index of a "
+                    f"DataFrame; otherwise they are items 0, 1, 2, ..."
+                ) from None
         return made_annotations(checked_target(y, len(ids))).with_items(ids)
 
     def predict_proba(
         self, X: Any, annotations: Any = None, *, items: Any = None
     ) -> Array:
         """Return class probabilities of new items, with their answers if given.
+
+        For the training items use ``label_proba_``, which is the posterior of the fit:
+        it counts their answers once and respects gold classes. Given the training
+        answers, ``predict_proba`` differs from it, because it takes them for answers on
+        new items, and classifier and skills have learned from the same answers before.
 
         Parameters
         ----------

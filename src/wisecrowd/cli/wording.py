@@ -45,7 +45,7 @@ def as_options(sentence: str) -> str:
 
 @contextmanager
 def printable_usage() -> Iterator[None]:
-    """Make what Typer says about a wrong argument printable: it may be a file's name."""
+    """Make printable what Typer says about an argument: it may be a file's name."""
     try:
         yield
     except Exception as error:
