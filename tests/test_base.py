@@ -138,7 +138,7 @@ def test_prediction_multiplies_the_answers_into_the_class_prior():
 
 
 def test_a_stranger_counts_as_the_mean_of_the_crowd_in_dawid_skene():
-    truth, answers = paper_crowd(300)
+    _, answers = paper_crowd(300)
     good = answers.subset(annotators=[0, 1, 2])
     model = DawidSkene().fit(good)
     asked = Annotations.from_triples(

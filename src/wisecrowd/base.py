@@ -90,6 +90,22 @@ def made_annotations(answers: Any) -> Annotations:
     return Annotations.from_matrix(table)
 
 
+def answers_of_rows(y: Any, ids: Any) -> Annotations:
+    """Return the answers over the rows of X, whose ids these are, in their order."""
+    if not isinstance(y, Annotations | pd.DataFrame | dict):
+        return made_annotations(checked_target(y, len(ids))).with_items(ids)
+    made = made_annotations(y)
+    try:
+        return made.align(ids)
+    except InputError as error:
+        if "features" not in str(error):
+            raise
+        raise InputError(
+            f"{error} Rows of X are named by items=, or by the index of a DataFrame; "
+            f"otherwise they are items 0, 1, 2, ..."
+        ) from None
+
+
 class CrowdModel(BaseEstimator, ABC):
     """Labels of items and skills of annotators, however they were inferred.
 
@@ -366,7 +382,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         """
         features = checked_features(self, X, reset=True)
         ids = row_ids(X, items, len(features))
-        annotations = as_annotations(self._answers_of_rows(y, ids), gold)
+        annotations = as_annotations(answers_of_rows(y, ids), gold)
         learned, trace = self._fit(features, annotations)
         self._remember(annotations, learned, trace)
         return self
@@ -377,20 +393,6 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
 
     @abstractmethod
     def _predict_proba(self, X: Array) -> Array: ...
-
-    @staticmethod
-    def _answers_of_rows(y: Any, ids: Any) -> Annotations:
-        if isinstance(y, Annotations | pd.DataFrame | dict):
-            try:
-                return made_annotations(y).align(ids)
-            except InputError as error:
-                if "features" not in str(error):
-                    raise
-                raise InputError(
-                    f"{error} Rows of X are named by items=, or by the index of a "
-                    f"DataFrame; otherwise they are items 0, 1, 2, ..."
-                ) from None
-        return made_annotations(checked_target(y, len(ids))).with_items(ids)
 
     def predict_proba(
         self, X: Any, annotations: Any = None, *, items: Any = None
@@ -420,7 +422,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
             return proba
         with np.errstate(divide="ignore"):
             log_proba = np.log(proba)
-        given = self._answers_of_rows(annotations, ids)
+        given = answers_of_rows(annotations, ids)
         return self._posterior(given, log_proba, of_features=True)
 
     def predict(self, X: Any, annotations: Any = None, *, items: Any = None) -> Array:
@@ -464,7 +466,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     def _said_by_row(self, y: Any, ids: Any) -> tuple[Array, Array]:
         """Return the row of every answer, and the answer; missing ones are left out."""
         if isinstance(y, Annotations | pd.DataFrame | dict) or np.ndim(y) != 1:
-            given = self._answers_of_rows(y, ids)
+            given = answers_of_rows(y, ids)
             return given.item, given.answers[given.answer]
         target = checked_target(y, len(ids))
         rows = np.flatnonzero(~pd.isna(target))

@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -21,7 +22,7 @@ def test_tables_go_to_stdout_and_messages_to_stderr(run, answers):
     assert "Most uncertain items" in result.stdout
     assert "Annotators, the most reliable first" in result.stdout
     assert re.search(r"adversary (1\.00|0\.9\d)", result.stdout)
-    assert "300 rows, 300 annotations" in result.stderr
+    assert "300 rows, 300 answers" in result.stderr
     assert "Nothing was written" in result.stderr
 
 

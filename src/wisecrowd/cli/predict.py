@@ -76,7 +76,8 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
     from wisecrowd.results.run_folder import write_table
     from wisecrowd.results.tables import probability_table
 
-    both, notes, X = read, [], None
+    notes: list[str] = []
+    both, X = read, None
     if table is not None:
         both, table, notes, X = _joined(model, table, read)
     if not how["quiet"]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-
 STARTING = "starting (the steps may have to be compiled) ..."
 
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 from wisecrowd._checks import InputError, whole_number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import made_annotations
+from wisecrowd.base import answers_of_rows
 from wisecrowd.features import row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import scores
@@ -81,7 +81,7 @@ def cross_validate(
     ids = row_ids(X, items, len(X))
     if n_splits > len(ids):
         raise InputError(f"n_splits={n_splits} is more than the {len(ids)} items.")
-    annotations = _of_rows(answers, ids)
+    annotations = answers_of_rows(answers, ids)
     if gold is not None:
         known, _ = matched_gold(pd.Series(gold), annotations)
         annotations = annotations.with_gold(known)
@@ -91,14 +91,6 @@ def cross_validate(
         for fold, (train, test) in enumerate(folds)
     ]
     return pd.DataFrame(rows)
-
-
-def _of_rows(answers: Any, ids: Any) -> Annotations:
-    """Return the answers over the rows of X."""
-    made = made_annotations(answers)
-    if isinstance(answers, Annotations | pd.DataFrame | dict):
-        return made.align(ids)
-    return made.with_items(ids)
 
 
 def _scores_of_fold(

@@ -91,16 +91,17 @@ def cautions(annotations: Annotations) -> list[str]:
         n_given[annotations.n_classes :] == 0
     ]
     if len(unsaid):
+        given = listed(annotations.answers[n_given > 0])
         notes.append(
             f"Nobody gave the answer {listed(unsaid)}, which answers= names. Check how "
-            f"it is written: the answers are {listed(annotations.answers[n_given > 0])}."
+            f"it is written: the answers are {given}."
         )
     if (annotations.without_repeats().codes.n_per_item > 1).any():
         return notes
     return [
         *notes,
         "No item was answered by two annotators, so the answers do not show who is "
-        "right. The probabilities assume that most answers are right."
+        "right. The probabilities assume that most answers are right.",
     ]
 
 
