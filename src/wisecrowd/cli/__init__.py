@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from wisecrowd._stopping import INTERRUPTED, stop_on_signals
+from wisecrowd._text import printable
 from wisecrowd._version import __version__
 from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
@@ -20,7 +21,7 @@ from wisecrowd.cli.fit import fit
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.simulate import simulate
-from wisecrowd.cli.wording import as_options
+from wisecrowd.cli.wording import as_options, printable_usage
 
 FILES = ("ANSWERS", "FEATURES", "FILE", "RUN")  # what the help calls a file or folder
 USERS_MISTAKE, OUR_MISTAKE = 2, 70
@@ -35,7 +36,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), printable_usage():
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
@@ -91,12 +92,12 @@ def _explained(error: Exception, command: str) -> int:
 
 def _complain(sentence: str) -> None:
     typer.secho("error: ", fg=typer.colors.RED, bold=True, nl=False, err=True)
-    typer.echo(as_options(sentence), err=True)
+    typer.echo(printable(as_options(sentence)), err=True)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     typer.secho("note: ", fg=typer.colors.YELLOW, nl=False, err=True)
-    typer.echo(as_options(str(message)), err=True)
+    typer.echo(printable(as_options(str(message))), err=True)
 
 
 app = typer.Typer(

@@ -55,6 +55,6 @@ def fit(
     both = join_features(opt.answers_from(path, reading), table)
     known, notes = opt.gold_from(gold, both)
     outcome.say_read(both, [join_note(both, table), *notes], quiet=quiet)
-    model.fit(table.X, both, items=both.items, gold=known)
+    model.fit(opt.with_names(table), both, items=both.items, gold=known)
     how = {"force": force, "as_json": as_json, "quiet": quiet}
     outcome.report(model, both, known, out=out, **how)

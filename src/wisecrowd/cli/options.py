@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from wisecrowd.annotations import Annotations
+    from wisecrowd.io.join import FeatureTable
 
 _FEATURES = "Reading the file of features"
 
@@ -200,6 +201,15 @@ def answers_from(path: Path, reading: Reading) -> "Annotations":
         given = several(reading[name])
         options[name] = retyped(given).tolist() if given else None
     return read_annotations(path, **options)
+
+
+def with_names(table: "FeatureTable") -> Any:
+    """Return the features as a fit should get them: with names, if they have names."""
+    if table.names is None:
+        return table.X
+    import pandas as pd
+
+    return pd.DataFrame(table.X, columns=table.names, copy=False)
 
 
 def gold_from(

@@ -77,7 +77,7 @@ def _show(model: Any, annotations: Annotations) -> None:
     show.show_items(items)
     show.show_annotators(annotator_table(model))
     if model.dependence_ >= NOTICEABLE:
-        show.say(said_of_dependence(model.dependence_, annotations))
+        show.say(*said_of_dependence(model.dependence_, annotations))
     score = gold_scores(model, annotations)
     if score is not None:
         show.say(
@@ -87,12 +87,12 @@ def _show(model: Any, annotations: Annotations) -> None:
         )
 
 
-def said_of_dependence(dependence: float, annotations: Annotations) -> str:
-    """Return what the dependence means for the answers at hand."""
+def said_of_dependence(dependence: float, annotations: Annotations) -> list[str]:
+    """Return what the dependence means for the answers at hand, in lines."""
     n_mean, independent = answers_that_count(annotations, dependence)
-    return (
+    return [
         f"Annotators make the same mistakes on hard items (correlation "
-        f"{dependence:.2f}):\n{n_mean:.1f} answers per item count as "
-        f"{independent:.1f} independent ones. The probabilities take this into "
-        f"account."
-    )
+        f"{dependence:.2f}):",
+        f"{n_mean:.1f} answers per item count as {independent:.1f} independent ones. "
+        f"The probabilities take this into account.",
+    ]

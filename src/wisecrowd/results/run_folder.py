@@ -10,6 +10,7 @@ import pandas as pd
 
 from wisecrowd._checks import InputError
 from wisecrowd._files import check_outputs, replacing
+from wisecrowd._text import for_spreadsheet
 from wisecrowd.annotations import Annotations
 from wisecrowd.persist import save
 from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours
@@ -121,7 +122,7 @@ def check_table_file(
 
 
 def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
-    table.to_csv(path, index=False, float_format=digits)
+    for_spreadsheet(table).to_csv(path, index=False, float_format=digits)
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:
