@@ -75,10 +75,10 @@ def coverage(labels: Any, summary: Any, crowd: Any, truth: Any) -> float:
     right = crowd.confusion[
         :, np.arange(len(crowd.classes)), np.arange(len(crowd.classes))
     ]
-    seen = summary["n_labels"].to_numpy() > 0
+    seen = summary["n_answers"].to_numpy() > 0
     chance = right[labels.annotator, truth[labels.item]]
     total = np.bincount(labels.annotator, chance, minlength=len(summary))
-    true = total[seen] / summary["n_labels"].to_numpy()[seen]
+    true = total[seen] / summary["n_answers"].to_numpy()[seen]
     low, high = (summary[name].to_numpy()[seen] for name in ("low", "high"))
     return float(((low <= true) & (true <= high)).mean())
 

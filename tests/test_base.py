@@ -135,3 +135,40 @@ def test_prediction_multiplies_the_answers_into_the_class_prior():
     want = model.class_prior_ * model.confusion_[0, :, 1] * new[:, 2]
     want = want ** (1 / (1 + model.dependence_))  # of two answers
     assert_allclose(model.predict_proba(asked)[0], want / want.sum(), rtol=1e-9)
+
+
+def test_a_stranger_counts_as_the_mean_of_the_crowd_in_dawid_skene():
+    _, answers = paper_crowd(300)
+    good = answers.subset(annotators=[0, 1, 2])
+    model = DawidSkene().fit(good)
+    asked = Annotations.from_triples(
+        ["x", "y"], ["new", "other"], [3, 1], classes=range(5)
+    )
+    with pytest.warns(UserWarning, match="2 annotators: 0 known, 2 new"):
+        proba = model.predict_proba(asked)
+    want = model.class_prior_ * model.confusion_.mean(0)[:, 3]
+    assert_allclose(proba[0], want / want.sum(), rtol=1e-9)
+    assert proba[0].argmax() == 3
+    assert proba[0, 3] > 0.7
+
+
+def test_strangers_are_better_than_the_shares_of_the_classes():
+    truth, answers = paper_crowd(300)
+    model = DawidSkene().fit(answers.subset(annotators=[0, 1]))
+    stranger = answers.subset(annotators=[2])
+    with pytest.warns(UserWarning, match="1 new"):
+        found = model.predict(stranger)
+    assert (found == truth).mean() > 0.7
+
+
+def test_answers_on_items_without_features_name_the_argument():
+    model = contract_classifier()
+    X = np.zeros((3, 2))
+    with pytest.raises(InputError, match="items="):
+        model.fit(X, {"a": {"ann": 0, "bob": 1}})
+
+
+def contract_classifier():
+    from wisecrowd import SVGPCR
+
+    return SVGPCR(n_inducing=2, max_epochs=1)

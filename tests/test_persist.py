@@ -292,14 +292,14 @@ def test_a_failed_save_leaves_the_old_run_as_it_was(run, monkeypatch):
 
     def failing_replace(source, target):
         calls.append(target)
-        if Path(target).name == "model.json" and str(source).endswith(".new"):
+        if Path(target).name == "model.json":
             raise PermissionError(13, "Permission denied")
         os.rename(source, target)
 
     monkeypatch.setattr(os, "replace", failing_replace)
     with pytest.raises(InputError, match="cannot be written: Permission denied"):
         wc.save(wc.MajorityVote().fit(some_answers()), run)
-    assert len(calls) > 3
+    assert len(calls) == 1
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 

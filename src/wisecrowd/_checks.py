@@ -9,6 +9,9 @@ import pandas as pd
 
 from wisecrowd._types import Array
 
+TIMES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
+"""What pandas calls dates and times."""
+
 
 class InputError(ValueError):
     """What was handed in cannot be used; the message says why and what to do."""
@@ -46,9 +49,10 @@ def vocabulary_values(values: Any, what: str) -> Array:
     """Ids or labels as a flat array of one kind: integers, text or booleans.
 
     Whole numbers stored as floats (what a table makes of integers beside a gap)
-    become integers. Missing values and a mix of numbers and text are refused.
+    become integers. Dates and times become text. Missing values and a mix of numbers
+    and text are refused.
     """
-    series = pd.Series(values).reset_index(drop=True)
+    series = as_series(values, what).reset_index(drop=True)
     missing = series.isna().to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
@@ -67,7 +71,49 @@ def vocabulary_values(values: Any, what: str) -> Array:
         return _whole_numbers(series.to_numpy(), what)
     if kind == "boolean":
         return series.to_numpy(dtype=bool)
-    return series.to_numpy(dtype=object)
+    if kind == "decimal":
+        return _whole_numbers(series.to_numpy(dtype=float), what)
+    if kind in TIMES:
+        return np.array([time_text(value) for value in series], dtype=object)
+    if kind not in ("string", "empty"):
+        raise InputError(_mixed(series, what))
+    return _texts(series.to_numpy(dtype=object), what)
+
+
+def _texts(names: Array, what: str) -> Array:
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        raise InputError(_half_character(what)) from None
+    return names
+
+
+def as_series(values: Any, what: str) -> Any:
+    """Return values as a Series; refuse text that cannot be written."""
+    try:
+        return values if isinstance(values, pd.Series) else pd.Series(values)
+    except UnicodeEncodeError:
+        raise InputError(_half_character(what)) from None
+
+
+def _half_character(what: str) -> str:
+    return (
+        f"a text among the {what}s holds half of a character (a lone surrogate, such "
+        f"as \\ud800), which cannot be written. Correct that text."
+    )
+
+
+def time_text(value: Any) -> str:
+    """Return a date or a time as text, as it is in a CSV file.
+
+    Examples
+    --------
+    >>> time_text(pd.Timestamp("2024-05-01")), time_text(pd.Timestamp(0))
+    ('2024-05-01', '1970-01-01')
+    >>> time_text(pd.Timestamp("2024-05-01 12:30"))
+    '2024-05-01 12:30:00'
+    """
+    return str(value).removesuffix(" 00:00:00")
 
 
 def _whole_numbers(numbers: Array, what: str) -> Array:
@@ -84,9 +130,11 @@ def _whole_numbers(numbers: Array, what: str) -> Array:
     fits = (numbers >= -(2**63)) & (numbers < 2**63)
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
+        is_long = abs(numbers[row]) > 1e40  # Python prints at most 4300 digits
+        shown = "with more than 40 digits" if is_long else listed([numbers[row]])
         raise InputError(
-            f"the {what} in row {row}, {listed([numbers[row]])}, is too large for a "
-            f"64-bit number. Turn the column into text, e.g. with .astype(str)."
+            f"the {what} in row {row}, {shown}, is too large for a 64-bit number. "
+            f"Turn the column into text, e.g. with .astype(str)."
         )
     return numbers.astype(np.int64)
 

@@ -1,5 +1,6 @@
 """What every method promises: labels of items and skills of annotators."""
 
+import warnings
 from abc import ABC, abstractmethod
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -9,13 +10,14 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
+from wisecrowd.annotations.tables import as_array, as_frame, has_columns, triples_in
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import ConfusionMatrices, Skills
+from wisecrowd.skills import ConfusionMatrices, Skills, Votes
 
 # Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
@@ -48,8 +50,9 @@ def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
 
     Parameters
     ----------
-    answers : Annotations, DataFrame, (N, A) matrix or 1-D target
-        A DataFrame is a long table; a one-dimensional target is one annotator who
+    answers : Annotations, table, triples, (N, A) matrix or 1-D target
+        Whatever has columns (pandas, polars, pyarrow, ...) is a long table; triples are
+        (item, annotator, answer); a one-dimensional target is one annotator who
         answered every item.
     gold : dict or Series, optional
         Item to class. Gold that came with a file is used only when it is passed,
@@ -65,11 +68,14 @@ def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
 
 
 def made_annotations(answers: Any) -> Annotations:
-    """Return Annotations from a table, a matrix, a dictionary or a target."""
+    """Return Annotations from a table, triples, a matrix, a dictionary or a target.
+
+    Whatever has columns is a long table: of pandas, polars, pyarrow or another library.
+    """
     if isinstance(answers, Annotations):
         return answers
-    if isinstance(answers, pd.DataFrame):
-        return Annotations.from_frame(answers)
+    if has_columns(answers):
+        return Annotations.from_frame(as_frame(answers))
     if isinstance(answers, dict):
         return Annotations.from_dict(answers)
     if isinstance(answers, str | PathLike):
@@ -77,7 +83,10 @@ def made_annotations(answers: Any) -> Annotations:
             f"{str(answers)!r} is text, not answers. If it is a file, read it first: "
             f"wisecrowd.read_annotations({str(answers)!r})."
         )
-    table = np.asarray(answers)
+    columns = triples_in(answers)
+    if columns is not None:
+        return Annotations.from_triples(*columns)
+    table = as_array(answers)
     if not table.ndim:
         raise InputError(
             f"answers are Annotations, a long DataFrame, an items-by-annotators "
@@ -87,6 +96,22 @@ def made_annotations(answers: Any) -> Annotations:
     if table.ndim == 1 and len(table):
         return Annotations.from_target(table)
     return Annotations.from_matrix(table)
+
+
+def answers_of_rows(y: Any, ids: Any) -> Annotations:
+    """Return the answers over the rows of X, whose ids these are, in their order."""
+    if not isinstance(y, Annotations | pd.DataFrame | dict):
+        return made_annotations(checked_target(y, len(ids))).with_items(ids)
+    made = made_annotations(y)
+    try:
+        return made.align(ids)
+    except InputError as error:
+        if "features" not in str(error):
+            raise
+        raise InputError(
+            f"{error} Rows of X are named by items=, or by the index of a DataFrame; "
+            f"otherwise they are items 0, 1, 2, ..."
+        ) from None
 
 
 class CrowdModel(BaseEstimator, ABC):
@@ -130,7 +155,11 @@ class CrowdModel(BaseEstimator, ABC):
 
     @property
     def label_proba_(self) -> Array:
-        """Probability of every class for every training item, (N, C)."""
+        """Probability of every class for every training item, (N, C).
+
+        Use it for the training items instead of ``predict_proba``, which takes its
+        items for new ones.
+        """
         return self.learned_.proba
 
     @property
@@ -189,6 +218,27 @@ class CrowdModel(BaseEstimator, ABC):
         table.insert(0, "annotator", self.annotators_)
         return table
 
+    def known_annotators(self, annotations: Any) -> "pd.Series[bool]":
+        """Return which annotators were there at the fit, by their names.
+
+        Numbers and text are compared as text: 7 and "7" are the same person.
+
+        Parameters
+        ----------
+        annotations : Annotations, DataFrame (long), or (n, A) matrix
+            Answers to predict with.
+
+        Examples
+        --------
+        >>> import wisecrowd as wc
+        >>> model = wc.BCC().fit({"x": {1: 0, 2: 0}, "y": {1: 1, 2: 1}})
+        >>> model.known_annotators({"z": {"1": 0, "guest": 1}}).to_dict()
+        {'1': True, 'guest': False}
+        """
+        check_is_fitted(self)
+        names = made_annotations(annotations).annotators
+        return pd.Series(positions(names, self.annotators_) >= 0, index=names)
+
     def _posterior(
         self, annotations: Any, log_prior: Array, *, of_features: bool
     ) -> Any:
@@ -200,7 +250,27 @@ class CrowdModel(BaseEstimator, ABC):
         given = given.recoded(classes=self.classes_, answers=self.answers_)
         known = positions(given.annotators, self.annotators_)
         skills = self._skills().chosen(known)
+        if (known < 0).mean() > 0.5 and not isinstance(skills, Votes):
+            warnings.warn(
+                f"{said_of_annotators(known >= 0)}. What the model knows about "
+                f"annotators is not used for new ones. If they are the same people, "
+                f"give them the names that they had at the fit, such as "
+                f"{listed(self.annotators_, 2)}.",
+                stacklevel=3,
+            )
         return skills.label_proba(given.codes, log_prior, of_features=of_features)
+
+
+def said_of_annotators(known: Any) -> str:
+    """Return how many annotators were there at the fit, in words.
+
+    Examples
+    --------
+    >>> said_of_annotators(np.array([True, True, False]))
+    '3 annotators: 2 known, 1 new'
+    """
+    n, n_known = len(known), int(np.sum(known))
+    return f"{counted(n, 'annotator')}: {n_known:,} known, {n - n_known:,} new"
 
 
 class WithConfusionMatrices:
@@ -270,6 +340,12 @@ class Aggregator(CrowdModel):
         """Return class probabilities of new items from their answers alone.
 
         An annotator who was not there at the fit is described by the prior.
+
+        For the training items use ``label_proba_``. ``predict_proba`` of their answers
+        differs from it: it takes them for new items. So it uses annotators' skills to
+        which the same answers have contributed (they count twice), it does not see gold
+        classes, and what a method learned about single items (the easiness of GLAD) is
+        not used.
         """
         check_is_fitted(self)
         log_prior = np.log(self.class_prior_)[None]
@@ -314,7 +390,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         """
         features = checked_features(self, X, reset=True)
         ids = row_ids(X, items, len(features))
-        annotations = as_annotations(self._answers_of_rows(y, ids), gold)
+        annotations = as_annotations(answers_of_rows(y, ids), gold)
         learned, trace = self._fit(features, annotations)
         self._remember(annotations, learned, trace)
         return self
@@ -326,16 +402,15 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     @abstractmethod
     def _predict_proba(self, X: Array) -> Array: ...
 
-    @staticmethod
-    def _answers_of_rows(y: Any, ids: Any) -> Annotations:
-        if isinstance(y, Annotations | pd.DataFrame | dict):
-            return made_annotations(y).align(ids)
-        return made_annotations(checked_target(y, len(ids))).with_items(ids)
-
     def predict_proba(
         self, X: Any, annotations: Any = None, *, items: Any = None
     ) -> Array:
         """Return class probabilities of new items, with their answers if given.
+
+        For the training items use ``label_proba_``, which is the posterior of the fit:
+        it counts their answers once and respects gold classes. Given the training
+        answers, ``predict_proba`` differs from it, because it takes them for answers on
+        new items, and classifier and skills have learned from the same answers before.
 
         Parameters
         ----------
@@ -355,7 +430,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
             return proba
         with np.errstate(divide="ignore"):
             log_proba = np.log(proba)
-        given = self._answers_of_rows(annotations, ids)
+        given = answers_of_rows(annotations, ids)
         return self._posterior(given, log_proba, of_features=True)
 
     def predict(self, X: Any, annotations: Any = None, *, items: Any = None) -> Array:
@@ -399,7 +474,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     def _said_by_row(self, y: Any, ids: Any) -> tuple[Array, Array]:
         """Return the row of every answer, and the answer; missing ones are left out."""
         if isinstance(y, Annotations | pd.DataFrame | dict) or np.ndim(y) != 1:
-            given = self._answers_of_rows(y, ids)
+            given = answers_of_rows(y, ids)
             return given.item, given.answers[given.answer]
         target = checked_target(y, len(ids))
         rows = np.flatnonzero(~pd.isna(target))

@@ -5,7 +5,8 @@ a fixed shape that cover all items. :class:`InMemory` is one; a file that is lar
 the memory, or one shard of it, would be another with the same three members.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,7 +15,7 @@ from jaxtyping import Float, Int
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from wisecrowd._checks import InputError
+from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array
 
 PIECE = 2048  # items of one piece, where all of them are visited
@@ -79,15 +80,24 @@ def row_ids(X: Any, items: Any, n_items: int) -> Any:
 
 
 def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
-    """Return the features as an (N, D) array; raise an error if one is not finite."""
-    table: Array = validate_data(
-        model,
-        X,
-        reset=reset,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        ensure_min_samples=2 if reset else 1,
-    )
+    """Return the features as an (N, D) array; raise an error if one is not finite.
+
+    At the fit, the names of a DataFrame's columns are kept (``feature_names_in_``).
+    Later, a DataFrame with other names or in another order is refused.
+    """
+    try:
+        table: Array = validate_data(
+            model,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )
+    except ValueError as error:  # scikit-learn's: one row, text, other columns, ...
+        other_names = str(error).startswith("The feature names should match")
+        hint = _how_to_mend(model, X) if other_names else ""
+        raise InputError(f"{error}{hint}") from None
     place = first_not_finite(table)
     if place is None:
         return table
@@ -99,6 +109,54 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
         f"infinite, the first in row {row}, column {column}. Fill them in, or "
         f"leave those items out."
     )
+
+
+def _how_to_mend(model: Any, X: Any) -> str:
+    """Return what to do about a DataFrame whose columns are not those of the fit."""
+    if set(model.feature_names_in_) <= set(X.columns):
+        return "Pass X[model.feature_names_in_], with the fitted model as model."
+    return "Give a table that has all columns of the fit (model.feature_names_in_)."
+
+
+def in_order_of_fit(
+    X: Array, names: Sequence[str], fitted: Sequence[str]
+) -> tuple[Array, list[str]]:
+    """Return the columns that a fit had, in its order, and the names of the others.
+
+    Parameters
+    ----------
+    X : array (n, D)
+        The features of new items.
+    names : sequence of length D
+        The names of its columns.
+    fitted : sequence of str
+        The names at the fit, in order: ``model.feature_names_in_``.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0, 3.0]])
+    >>> in_order_of_fit(X, ["b", "c", "a"], ["a", "b"])
+    (array([[3., 1.]]), ['c'])
+    """
+    if list(names) == list(fitted):
+        return X, []
+    missing = [name for name in fitted if name not in set(names)]
+    unknown = [name for name in names if name not in set(fitted)]
+    if missing:
+        others = f"has {listed(unknown)} instead" if unknown else "has no other column"
+        raise InputError(
+            f"there is no column {listed(missing)}, and the model was fitted with "
+            f"{'it' if len(missing) == 1 else 'them'}. It {others}. Give the columns "
+            f"of the fit; their order does not matter."
+        )
+    twice = [name for name, n in Counter(names).items() if n > 1 and name in fitted]
+    if twice:
+        raise InputError(
+            f"there are several columns {listed(twice)}, so it is not clear which of "
+            f"them to use. Keep one of each name."
+        )
+    where = {name: column for column, name in enumerate(names)}
+    return X[:, [where[name] for name in fitted]], unknown
 
 
 def first_not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int] | None:

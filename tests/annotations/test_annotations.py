@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import oracles
+import wisecrowd as wc
 from wisecrowd._checks import InputError, vocabulary_values
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.headers import column_names
@@ -584,3 +585,24 @@ def test_input_that_cannot_be_used_is_refused_with_a_sentence(make, message):
 def test_questions_that_cannot_be_answered_say_why(annotations, ask, message):
     with pytest.raises(InputError, match=message):
         ask(annotations)
+
+
+def test_dates_and_times_are_names():
+    days = pd.DatetimeIndex(["2024-05-01 00:00", "2024-05-02 12:30"])
+    made = Annotations.from_triples(days, ["a", "b"], ["cat", "dog"])
+    assert made.items.tolist() == ["2024-05-01", "2024-05-02 12:30:00"]
+    assert made.align(days[::-1]).items.tolist() == made.items[::-1].tolist()
+    gold = pd.Series({days[0]: "cat"})
+    assert made.with_gold(gold).gold.to_dict() == {"2024-05-01": "cat"}
+    frame = pd.DataFrame({"item": days.date, "annotator": [1, 2], "answer": [0, 1]})
+    assert Annotations.from_frame(frame).items.tolist() == ["2024-05-01", "2024-05-02"]
+
+
+def test_a_model_of_items_that_are_dates_is_saved_and_loaded(tmp_path):
+    days = pd.to_datetime(["2024-05-01", "2024-05-01", "2024-05-02", "2024-05-02"])
+    frame = pd.DataFrame(
+        {"item": days, "annotator": ["a", "b"] * 2, "answer": ["x", "x", "y", "x"]}
+    )
+    model = wc.MajorityVote().fit(frame)
+    wc.save(model, tmp_path / "run")
+    assert wc.load(tmp_path / "run").items_.tolist() == ["2024-05-01", "2024-05-02"]

@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -21,7 +22,7 @@ def test_tables_go_to_stdout_and_messages_to_stderr(run, answers):
     assert "Most uncertain items" in result.stdout
     assert "Annotators, the most reliable first" in result.stdout
     assert re.search(r"adversary (1\.00|0\.9\d)", result.stdout)
-    assert "300 rows, 300 annotations" in result.stderr
+    assert "300 rows, 300 answers" in result.stderr
     assert "Nothing was written" in result.stderr
 
 
@@ -172,3 +173,33 @@ def test_a_loop_that_has_not_converged_is_a_note_and_no_python_warning(
     assert result.exit_code == 0
     assert "note: not converged. Raise max_iter.\n" in result.stderr
     assert ".py:" not in result.stderr
+
+
+def test_of_many_classes_the_most_frequent_are_shown(run, tmp_path):
+    rows = [
+        (f"item {c} {n}", who, f"class {c}")
+        for c in range(27)
+        for n in range(1 + (c >= 20))
+        for who in "abc"
+    ]
+    table = pd.DataFrame(rows, columns=["item", "annotator", "answer"])
+    table.to_csv(tmp_path / "many.csv", index=False)
+    result = run("aggregate", tmp_path / "many.csv", "-m", "majority-vote")
+    assert result.exit_code == 0, result.output
+    assert "The 20 most frequent of 27 classes" in result.stdout
+    shown = result.stdout.split("Most uncertain")[0]
+    assert all(f"class {c} " in shown for c in range(20, 27))
+    assert "The other 7 classes together: 7 items (20.6%)." in shown
+
+
+def test_an_answer_that_nobody_gave_is_said(run, answers):
+    result = run("aggregate", answers, "--answers", "cant tell", "-m", "majority-vote")
+    assert result.exit_code == 0, result.output
+    assert "Nobody gave the answer 'cant tell', which --answers names" in result.stderr
+    assert "'blip', 'chirp'" in result.stderr
+    found = json.loads(
+        run("aggregate", answers, "--answers", "cant tell", "--json", "-q").stdout
+    )
+    assert len(found["notes"]) == 1
+    result = run("aggregate", answers, "-m", "majority-vote")
+    assert "Nobody gave" not in result.stderr

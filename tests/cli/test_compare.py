@@ -148,3 +148,17 @@ def test_a_setting_goes_to_all_methods_that_have_it_or_to_one(
 def test_a_setting_that_no_compared_method_has_is_a_sentence(setting, run, answers):
     result = run("compare", answers, "-m", "bcc,majority-vote", "--set", setting)
     one_sentence(result, f"--set {setting}", "(bcc, majority-vote)")
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
+def test_the_scores_are_written_to_a_table(name, run, answers, gold, tmp_path):
+    out = tmp_path / name
+    command = ("compare", answers, "--gold", gold, "-m", "majority-vote,bcc")
+    result = run(*command, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert f"{name}: the scores of 2 methods." in result.stderr
+    read = pd.read_csv if name.endswith("csv") else pd.read_parquet
+    table = read(out)
+    assert table["method"].tolist() == ["majority-vote", "bcc"]
+    assert {"accuracy", "log_loss", "unseen_answers", "seconds"} <= set(table.columns)
+    one_sentence(run(*command, "--out", "x.txt"), ".csv or .parquet")

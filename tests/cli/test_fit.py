@@ -60,7 +60,7 @@ def test_fit_prints_what_aggregate_prints(fitted):
     _, result = fitted
     for heading in ("Classes", "Most uncertain items", "Annotators, the most reliable"):
         assert heading in result.stdout
-    assert "250 rows, 250 annotations" in result.stderr
+    assert "250 rows, 250 answers" in result.stderr
     assert "60 items, 2 features (ids in the file); 10 of them have no answer" in (
         result.stderr
     )
@@ -99,7 +99,7 @@ def test_predictions_are_written_as_the_model_makes_them(run, fitted, folder, tm
         assert "Most uncertain items" in result.stdout
         assert max(map(len, result.stdout.splitlines())) <= 80
     X, items = wc.read_features(folder / "new.csv")
-    proba = wc.load(fitted[0]).predict_proba(X)
+    proba = wc.load(fitted[0]).predict_proba(pd.DataFrame(X, columns=["x", "y"]))
     table = pd.read_parquet(tmp_path / "new/out.parquet")
     assert list(table.columns[:3]) == ["item", "label", "probability"]
     assert_array_equal(table["item"], items)
@@ -220,6 +220,9 @@ def test_predict_says_what_it_cannot_use(run, fitted, folder, tmp_path):
     one_sentence(run("predict", tmp_path / "bcc", new), "BCC", "'wisecrowd fit")
     (tmp_path / "wide.csv").write_text("item,x,y,z\na,1,2,3\n")
     result = run("predict", fitted[0], tmp_path / "wide.csv")
+    assert "left out 1 column that the fit did not have: 'z'" in result.stderr
+    np.save(tmp_path / "wide.npy", np.zeros((2, 3)))
+    result = run("predict", fitted[0], tmp_path / "wide.npy")
     one_sentence(result, "3 features per item", "fitted on 2")
     one_sentence(run("predict", fitted[0], new, "-o", "out.xlsx"), ".csv or .parquet")
     result = run("predict", fitted[0], new, "-o", folder / "new.csv/out.csv")

@@ -103,7 +103,7 @@ def test_a_folder_without_permission_is_a_sentence(run, answers, tmp_path):
 
 
 def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
-    def failing_write(*_):
+    def failing_write(*_, **__):
         raise OSError(28, "No space left on device", "run/labels.csv")
 
     monkeypatch.setattr("wisecrowd.cli.outcome.write_run", failing_write)

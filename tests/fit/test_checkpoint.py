@@ -304,7 +304,7 @@ def test_a_failed_write_leaves_the_old_checkpoint_and_nothing_else(path, monkeyp
 
 
 def test_what_a_kill_amid_writing_left_is_written_over_and_removed(path):
-    half = path.with_name(f".{path.name}.new")
+    half = path.with_name(f".{path.name}.0123456789abcdef.new")
     half.write_bytes(b"hal")
     write_whole(path, b"whole")
     assert path.read_bytes() == b"whole"

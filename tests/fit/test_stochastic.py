@@ -256,7 +256,7 @@ def test_the_gain_is_the_change_of_the_same_items_per_window():
     # Of a sample, what noise could have made of it is no gain.
     change = per_item[4] - per_item[0]
     error = change.std() / math.sqrt(9)
-    want = change.mean() + 40.0 / 900 - error
+    want = change.mean() + 40.0 / 900 + error
     assert gain_per_item(history, 900, chunk) == pytest.approx(want)
 
 

@@ -41,3 +41,15 @@ def test_the_bar_is_drawn_on_a_terminal_or_when_asked(stream, show, drawn, monke
     with redirect_stderr(said), Trace("climbing", 1, show) as trace:
         trace.record(bound=-1.0)
     assert ("climbing" in said.getvalue()) is drawn
+
+
+def test_the_bar_moves_before_the_first_row():
+    with redirect_stderr(io.StringIO()), Trace("climbing", 7, show=True) as trace:
+        (job,) = trace._bar.tasks
+        assert job.total is None  # to and fro, until it is known how long a step takes
+        assert "compiled" in job.fields["said"]
+        trace.add({"bound": -1234.5}, done=2)
+        assert (job.completed, job.total) == (2, 7)
+        assert job.fields["said"] == "2/7 bound -1,234.5"
+        trace.add({"bound": -1.0}, done=3, total=5)
+        assert (job.completed, job.total) == (3, 5)

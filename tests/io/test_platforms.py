@@ -5,8 +5,10 @@ import json
 
 import pytest
 
+from export_rows import classification, rows_of, survey, write_table
 from wisecrowd._checks import InputError
 from wisecrowd.io.platforms import zooniverse
+from wisecrowd.io.platforms.zooniverse_workflow import answers_in
 from wisecrowd.io.read import read_annotations
 
 NO_ANSWER = "a drawing, a text or another form, not a class"
@@ -18,47 +20,7 @@ def exports(data_folder):
     return data_folder / "zooniverse"
 
 
-def rows_of(annotations):
-    return list(annotations.to_frame().itertuples(index=False, name=None))
-
-
-def write_table(path, rows, delimiter=","):
-    """Write rows with different fields as one table."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, columns, restval="", delimiter=delimiter)
-        table.writeheader()
-        table.writerows(rows)
-    return path
-
-
 # -- Zooniverse -----------------------------------------------------------------
-
-
-def classification(subject, user, *values, **changes):
-    """Return a row of an export; the values answer tasks T0, T1, ..."""
-    given = [
-        {"task": f"T{i}", "task_label": f"Question {i}?", "value": value}
-        for i, value in enumerate(values)
-    ]
-    row = {
-        "classification_id": "900",
-        "user_name": user,
-        "user_id": "" if user.startswith("not-logged-in") or not user else "7",
-        "user_ip": "a1b2",
-        "workflow_id": "10",
-        "workflow_name": "Cats",
-        "workflow_version": "3.10",
-        "gold_standard": "",
-        "annotations": json.dumps(given),
-        "subject_data": json.dumps({str(subject): {"retired": None}}),
-        "subject_ids": str(subject),
-    }
-    return row | changes
-
-
-def survey(*choices):
-    return [{"choice": c, "answers": {"HOWMANY": "1"}, "filters": {}} for c in choices]
 
 
 @pytest.fixture
@@ -78,8 +40,8 @@ def test_a_question_task_is_read_with_subject_user_and_answer(export):
 def test_a_survey_with_several_choices_gives_several_annotations(export):
     path = export(classification(5, "ann", survey("DEER", "ELK", "DEER")))
     annotations = read_annotations(path)
-    assert [answer for *_, answer in rows_of(annotations)] == ["DEER", "ELK", "DEER"]
-    assert (annotations.report.n_rows, annotations.report.n_kept) == (1, 3)
+    assert [answer for *_, answer in rows_of(annotations)] == ["DEER", "ELK"]
+    assert (annotations.report.n_rows, annotations.report.n_kept) == (1, 2)
 
 
 def test_people_not_logged_in_are_kept_apart_and_each_is_one(export):
@@ -256,7 +218,7 @@ def test_the_table_of_codes_is_the_published_one(exports):
     ],
 )  # fmt: skip
 def test_a_value_is_an_answer_or_has_a_reason(value, answers, problem):
-    assert zooniverse.answers_in(value) == (answers, problem)
+    assert answers_in(value) == (answers, problem)
 
 
 def test_what_is_no_answer_is_counted_by_reason(export):
@@ -520,3 +482,45 @@ def test_peerannot_answers_are_read_with_repeats_and_bare_items(tmp_path):
     assert annotations.report.format == "peerannot JSON"
     assert annotations.report.left_out == {"no answer": 2}
     assert annotations.report.n_rows == 5
+
+
+# -- the same twice ---------------------------------------------------------------
+
+
+def test_the_same_mturk_assignment_counts_once(tmp_path):
+    rows = [
+        {"HITId": "h", "AssignmentId": n, "WorkerId": w, "Answer.kind": a}
+        for n, w, a in [("1", "ann", "cat"), ("2", "bob", "dog"), ("1", "ann", "cat")]
+    ]
+    made = read_annotations(write_table(tmp_path / "batch.csv", rows))
+    assert len(made) == 2
+    assert dict(made.report.left_out) == {"the same assignment again": 1}
+
+
+def test_the_same_toloka_assignment_counts_once_but_all_its_tasks_do(tmp_path):
+    rows = [
+        {
+            "INPUT:image": i,
+            "OUTPUT:kind": a,
+            "ASSIGNMENT:worker_id": "ann",
+            "ASSIGNMENT:assignment_id": "77",
+        }
+        for i, a in [("x", "cat"), ("y", "dog"), ("x", "cat")]
+    ]
+    made = read_annotations(write_table(tmp_path / "toloka.tsv", rows, "\t"))
+    assert rows_of(made) == [("x", "ann", "cat"), ("y", "ann", "dog")]
+    assert dict(made.report.left_out) == {"the same assignment again": 1}
+
+
+def test_the_same_label_studio_annotation_counts_once(tmp_path):
+    def task(number, who, choice):
+        part = {"from_name": "kind", "value": {"choices": [choice]}}
+        given = {"id": number, "completed_by": who, "result": [part]}
+        return {"id": 1, "annotations": [given]}
+
+    content = [task(5, 1, "cat"), task(6, 2, "dog"), task(5, 1, "cat")]
+    path = tmp_path / "studio.json"
+    path.write_text(json.dumps(content))
+    made = read_annotations(path)
+    assert rows_of(made) == [(1, 1, "cat"), (1, 2, "dog")]
+    assert dict(made.report.left_out) == {"the same annotation again": 1}

@@ -529,3 +529,49 @@ def test_json_lines_by_arrow_are_those_read_line_by_line(rows, tmp_path, monkeyp
     by_arrow = read()
     monkeypatch.setattr(long_tables, "json_columns", lambda *_: None)
     assert read() == by_arrow
+
+
+# -- the same twice, and empty names ---------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_rows_with_the_same_id_and_content_count_once(tmp_path, ending):
+    frame = pd.DataFrame(
+        {
+            "classification_id": [1, 2, 1, 3, 3],
+            "item": [7, 7, 7, 8, 8],
+            "annotator": ["ann", "bob", "ann", "ann", "ann"],
+            "answer": ["cat", "dog", "cat", "cat", "dog"],
+        }
+    )
+    path = tmp_path / f"long.{ending}"
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    elif ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    made = read_annotations(path)
+    assert len(made) == 4  # two answers of classification 3 differ
+    assert made.report.n_rows == 5
+    assert dict(made.report.left_out) == {"the same classification_id again": 1}
+
+
+def test_repeated_answers_are_said_with_what_drop_repeats_would_do(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("item,annotator,answer\n1,a,x\n1,b,y\n1,a,x\n")
+    made = read_annotations(path)
+    note = next(n for n in made.report.notes if "drop_repeats" in n)
+    assert note.startswith("1 answer is by an annotator who had already answered")
+    assert "2 of 3 answers would be left" in note
+    dropped = read_annotations(path, drop_repeats="first")
+    assert len(dropped) == 2
+    assert not any("drop_repeats" in n for n in dropped.report.notes)
+
+
+def test_an_empty_name_survives_in_parquet(tmp_path):
+    made = Annotations.from_triples(["", "x", "x"], ["a", "", "b"], ["u", "v", "u"])
+    again = read_annotations(write_annotations(made, tmp_path / "made.parquet"))
+    assert again.items.tolist() == ["", "x"]
+    assert again.annotators.tolist() == ["", "a", "b"]
+    assert len(again) == 3

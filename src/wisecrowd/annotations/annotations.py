@@ -12,6 +12,7 @@ from wisecrowd._checks import InputError, counted, listed, one_of, vocabulary_va
 from wisecrowd._types import Array, Gold, Ids
 from wisecrowd.annotations.headers import column_names
 from wisecrowd.annotations.read_report import ReadReport
+from wisecrowd.annotations.tables import as_array, check_shared_answers
 from wisecrowd.annotations.vocabulary import (
     answer_names,
     check_answers_known,
@@ -177,7 +178,7 @@ class Annotations:
         if isinstance(matrix, pd.DataFrame):
             items = matrix.index if items is None else items
             annotators = matrix.columns if annotators is None else annotators
-        table = np.asarray(matrix)
+        table = as_array(matrix)
         if table.ndim != 2:
             raise InputError(
                 f"a matrix of answers has two axes (items, annotators), "
@@ -186,6 +187,8 @@ class Annotations:
         present = ~pd.isna(table)
         if table.dtype.kind in "iufO":
             present[present] = table[present] != -1  # pd.NA cannot be compared
+        if options.get("classes") is None:
+            check_shared_answers(table, present)
         rows, columns = np.nonzero(present)
         items, annotators = (
             np.arange(n) if names is None else np.asarray(names)
@@ -201,9 +204,7 @@ class Annotations:
         )
 
     @classmethod
-    def from_dict(
-        cls, answers_of: Mapping[Any, Mapping[Any, Any]], **options: Any
-    ) -> "Annotations":
+    def from_dict(cls, answers_of: Mapping[Any, Any], **options: Any) -> "Annotations":
         """Make annotations from ``{item: {annotator: answer}}``, the form of peerannot.
 
         A list stands for repeated answers. Items without an answer are kept.
@@ -213,6 +214,13 @@ class Annotations:
         >>> Annotations.from_dict({"x": {"ann": 0, "bob": 1}, "y": {"ann": [1, 1]}})
         Annotations(2 items, 2 annotators, 2 classes, 4 answers; 2.0 per item)
         """
+        odd = [k for k, given in answers_of.items() if not isinstance(given, Mapping)]
+        if odd:
+            raise InputError(
+                f"{{item: {{annotator: answer}}}} was expected, and the value of "
+                f"{listed(odd[:1])} is a {type(answers_of[odd[0]]).__name__}. A "
+                f"dictionary of columns has the keys item, annotator and answer."
+            )
         rows = [
             (item, annotator, answer)
             for item, given in answers_of.items()

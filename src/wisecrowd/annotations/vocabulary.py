@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, counted, listed, vocabulary_values
+from wisecrowd._checks import (
+    InputError,
+    as_series,
+    counted,
+    listed,
+    vocabulary_values,
+)
 from wisecrowd._types import Array, Gold, Ids
 
 
@@ -23,9 +29,8 @@ def unique(names: Array, what: str) -> Array:
 
 def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
     """Return the codes of the values, and the sorted (or the given) vocabulary."""
-    if not isinstance(values, pd.Series):
-        values = pd.Series(values)
-    raw, found, used = _factorised(values)
+    values = as_series(values, what)
+    raw, found, used = _factorised(values, what)
     if (raw < 0).any():
         vocabulary_values(values, what)  # raises an error with the row
     seen = vocabulary_values(found[used], what)
@@ -45,13 +50,17 @@ def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Arra
     return code_of[raw], names
 
 
-def _factorised(values: pd.Series) -> tuple[Array, Array, Array]:
+def _factorised(values: pd.Series, what: str) -> tuple[Array, Array, Array]:
     """Return codes (-1 for a missing value), their names, and which of them occur.
 
     A categorical column has codes already: its values are not looked at again.
     """
     if not isinstance(values.dtype, pd.CategoricalDtype):
-        raw, names = pd.factorize(values, use_na_sentinel=True)
+        try:
+            raw, names = pd.factorize(values, use_na_sentinel=True)
+        except (TypeError, UnicodeEncodeError):
+            vocabulary_values(values, what)  # raises an error with the type
+            raise
         return raw, np.asarray(names), np.ones(len(names), dtype=bool)
     codes = values.cat.codes.to_numpy()
     counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))

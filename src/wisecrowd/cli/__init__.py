@@ -9,8 +9,10 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from wisecrowd._stopping import INTERRUPTED, stop_on_signals
+from wisecrowd._text import printable
 from wisecrowd._version import __version__
 from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
@@ -19,17 +21,22 @@ from wisecrowd.cli.fit import fit
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.simulate import simulate
-from wisecrowd.cli.wording import as_options
+from wisecrowd.cli.wording import as_options, printable_usage
 
-USERS_MISTAKE, INTERRUPTED = 2, 130
+FILES = ("ANSWERS", "FEATURES", "FILE", "RUN")  # what the help calls a file or folder
+USERS_MISTAKE, OUR_MISTAKE = 2, 70
 
 
 class Commands(TyperGroup):
-    """The commands; a user's mistake becomes one sentence and exit code 2."""
+    """The commands; whatever fails is one sentence and an exit code.
+
+    A user's mistake has exit code 2. What wisecrowd did not foresee has 70, as
+    ``EX_SOFTWARE`` of sysexits.h, and its details are kept in a file.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), printable_usage():
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
@@ -37,30 +44,60 @@ class Commands(TyperGroup):
                 raise
             except KeyboardInterrupt:
                 raise typer.Exit(INTERRUPTED) from None
-            except OSError as error:
-                where = error.filename or ctx.invoked_subcommand
-                _complain(f"{where}: {error.strerror or error}.")
-            except ValueError as error:
-                if not _is_input_error(error):
-                    raise
-                _complain(str(error))
-        raise typer.Exit(USERS_MISTAKE)
+            except Exception as error:
+                code = _explained(error, ctx.invoked_subcommand)
+        raise typer.Exit(code)
 
 
-def _is_input_error(error: ValueError) -> bool:
+class Command(TyperCommand):
+    """A command that refuses an empty name of a file, which would be the folder."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look at the arguments as they were typed, then parse them."""
+        given, *_ = self.make_parser(ctx).parse_args(list(args))
+        for parameter in self.get_params(ctx):
+            word = getattr(parameter, "metavar", None)
+            if word in FILES and given.get(parameter.name or "") == "":
+                from wisecrowd._checks import InputError
+
+                option = parameter.opts[0]
+                what = option if option.startswith("-") else word
+                raise InputError(f"{what}: the name is empty. Give the name of a file.")
+        return super().parse_args(ctx, args)
+
+
+def _explained(error: Exception, command: str) -> int:
+    """Print what is wrong; return the exit code. What Typer knows goes on to it."""
     from wisecrowd._checks import InputError
 
-    return isinstance(error, InputError)
+    if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "exit_code"):
+        raise error
+    if isinstance(error, InputError):
+        _complain(str(error))
+    elif isinstance(error, OSError):
+        _complain(f"{error.filename or command}: {error.strerror or error}.")
+    elif isinstance(error, MemoryError):
+        _complain(f"{command}: there is not enough memory for this. Use less data.")
+    else:
+        from wisecrowd.cli.unforeseen import details_file
+
+        _complain(
+            f"{command}: something went wrong that wisecrowd did not foresee "
+            f"({type(error).__name__}). Please report it with the details in "
+            f"{details_file(error, command)}"
+        )
+        return OUR_MISTAKE
+    return USERS_MISTAKE
 
 
 def _complain(sentence: str) -> None:
     typer.secho("error: ", fg=typer.colors.RED, bold=True, nl=False, err=True)
-    typer.echo(as_options(sentence), err=True)
+    typer.echo(printable(as_options(sentence)), err=True)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
     typer.secho("note: ", fg=typer.colors.YELLOW, nl=False, err=True)
-    typer.echo(as_options(str(message)), err=True)
+    typer.echo(printable(as_options(str(message))), err=True)
 
 
 app = typer.Typer(
@@ -97,11 +134,12 @@ def _about(
 
 
 for command in (demo, fit, predict, aggregate, compare, methods, simulate, cite):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def main() -> None:
     """Run the command line."""
+    stop_on_signals()
     for stream in (sys.stdout, sys.stderr):
         # A terminal may have no character for a letter of a name.
         if hasattr(stream, "reconfigure"):

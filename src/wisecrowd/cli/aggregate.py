@@ -17,6 +17,7 @@ def aggregate(
     gold: opt.GoldFile = None,
     seed: opt.Seed = 0,
     published: cfg.AsPublished = False,
+    force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
     settings: list[cfg.Given],
@@ -30,9 +31,10 @@ def aggregate(
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
 
-    outcome.check_folder(out)
+    outcome.check_folder(out, [path, gold], force=force)
     read = opt.answers_from(path, reading)
     known, notes = opt.gold_from(gold, read)
     outcome.say_read(read, notes, quiet=quiet)
     model.fit(read, gold=known)
-    outcome.report(model, read, known, out=out, as_json=as_json, quiet=quiet)
+    how = {"force": force, "as_json": as_json, "quiet": quiet}
+    outcome.report(model, read, known, out=out, **how)

@@ -59,6 +59,10 @@ def compare(
             "them. 0: no second fit.",
         ),
     ] = 0.1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
+    ] = None,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
@@ -76,25 +80,31 @@ def compare(
     """
     names = _names(methods, with_features=features is not None)
     models = cfg.made_methods(names, settings, seed=seed, quiet=quiet)
+    from wisecrowd._checks import counted
+    from wisecrowd.cli.outcome import say_read
+    from wisecrowd.cli.show import say
     from wisecrowd.io.join import join_features, join_note, read_feature_table
     from wisecrowd.results.comparison import compared
+    from wisecrowd.results.run_folder import check_table_file, write_table
 
+    check_table_file(out)
     read, X, notes = opt.answers_from(path, reading), None, []
     if features is not None:
         table = read_feature_table(features, ids, key)
         read, X = join_features(read, table), table.X
         notes = [join_note(read, table)]
     known, more = opt.gold_from(gold, read)
-    if not quiet:
-        from wisecrowd.cli.show import say_read
-
-        say_read(read, [*notes, *more])
+    say_read(read, [*notes, *more], quiet=quiet)
     found = compared(
         models, read, X=X, items=read.items, gold=known, seeds=[seed],
         held_out=held_out,
     )  # fmt: skip
+    if out is not None:
+        write_table(found.scores, out)
     n_gold = len(read.gold if known is None else known)
     _report(found, read, n_gold, as_json=as_json, quiet=quiet)
+    if out is not None and not quiet:
+        say(f"Wrote {out}: the scores of {counted(len(found.scores), 'method')}.")
 
 
 def _names(methods: str | None, *, with_features: bool) -> list[str]:
@@ -126,7 +136,8 @@ def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -
         _show(found.scores, between, alpha, n_gold)
         say(
             "log loss, calibration: lower is better. unseen: mean log probability of "
-            "answers\nthat were hidden from the fit; closer to 0 is better."
+            "answers",
+            "that were hidden from the fit; closer to 0 is better.",
         )
     if not quiet:
         for name, note in found.scores[["method", "note"]].values.tolist():

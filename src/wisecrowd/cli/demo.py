@@ -8,10 +8,10 @@ import typer
 from wisecrowd.cli import options as opt
 
 SETTINGS: dict[str, Any] = {"n_inducing": 50}  # enough for 8 x 8 pixels
-INTRODUCTION = """\
-Five annotators say which digit they see: three are careful, one guesses, and one
-is wrong on purpose. wisecrowd is not told who is who.
-"""
+INTRODUCTION = (
+    "Five annotators say which digit they see: three are careful, one guesses, and one",
+    "is wrong on purpose. wisecrowd is not told who is who.",
+)
 
 
 def demo(
@@ -19,6 +19,7 @@ def demo(
         Path, typer.Option("--out", "-o", metavar="RUN", help="Folder for the run.")
     ] = Path("demo-run"),
     seed: opt.Seed = 0,
+    force: opt.Force = False,
 ) -> None:
     """Learn to read digits from five annotators, two of whom cannot be trusted."""
     from wisecrowd.cli import show
@@ -27,10 +28,10 @@ def demo(
     from wisecrowd.results.run_folder import check_folder, write_run
     from wisecrowd.results.tables import annotator_table
 
-    check_folder(out)
+    check_folder(out, force=force)
     digits: Any = load_digits_crowd(random_state=seed)
     truth = digits.gold.to_numpy()
-    show.say(f"{INTRODUCTION}{show.sizes(digits.answers)}\n")
+    show.say(*INTRODUCTION, show.sizes(digits.answers), "")
     rows = [_row(*way, digits) for way in _two_steps(digits)]
     show.say("Learning labels, annotators and a classifier together (SVGPCR) ...")
     crowd = SVGPCR(**SETTINGS, random_state=seed).fit(
@@ -38,7 +39,7 @@ def demo(
     )
     proba = crowd.predict_proba(digits.X_test)
     rows.append(_row("SVGPCR, all at once", crowd.label_proba_, proba, digits))
-    show.say("For comparison: learning from the true classes (SVGP) ...\n")
+    show.say("For comparison: learning from the true classes (SVGP) ...", "")
     right = SVGP(**SETTINGS, random_state=seed).fit(digits.X, truth)
     proba = right.predict_proba(digits.X_test)
     rows.append(_row("SVGP, on the true classes", right.label_proba_, proba, digits))
@@ -52,12 +53,12 @@ def demo(
         f"{len(truth):,}\ndigits with answers whose label is the true class.\n"
     )
     show.show_annotators(annotator_table(crowd).assign(truth=_accuracies(digits)))
-    write_run(crowd, digits.answers, out)
+    write_run(crowd, digits.answers, out, force=force)
     show.say(
-        f"Wrote {out}/: labels, annotators, confusion, trace and model of SVGPCR.\n"
-        f"Next, with files of your own:\n"
-        f"  wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/\n"
-        f"  wisecrowd aggregate ANSWERS.csv --out run/     if there are no features"
+        f"Wrote {out}/: labels, annotators, confusion, trace and model of SVGPCR.",
+        "Next, with files of your own:",
+        "  wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/",
+        "  wisecrowd aggregate ANSWERS.csv --out run/     if there are no features",
     )
 
 

@@ -30,6 +30,7 @@ def fit(
     method: Annotated[str, opt.method_option(CLASSIFIERS)] = "svgpcr",
     seed: opt.Seed = 0,
     published: cfg.AsPublished = False,
+    force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
     ids: opt.ItemIds = None,
@@ -49,10 +50,11 @@ def fit(
     from wisecrowd.cli import outcome
     from wisecrowd.io.join import join_features, join_note, read_feature_table
 
-    outcome.check_folder(out)
+    outcome.check_folder(out, [path, features, gold], force=force)
     table = read_feature_table(features, ids, key)
     both = join_features(opt.answers_from(path, reading), table)
     known, notes = opt.gold_from(gold, both)
     outcome.say_read(both, [join_note(both, table), *notes], quiet=quiet)
-    model.fit(table.X, both, items=both.items, gold=known)
-    outcome.report(model, both, known, out=out, as_json=as_json, quiet=quiet)
+    model.fit(opt.with_names(table), both, items=both.items, gold=known)
+    how = {"force": force, "as_json": as_json, "quiet": quiet}
+    outcome.report(model, both, known, out=out, **how)

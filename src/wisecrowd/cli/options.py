@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from wisecrowd.annotations import Annotations
+    from wisecrowd.io.join import FeatureTable
 
 _FEATURES = "Reading the file of features"
 
@@ -59,7 +60,15 @@ FeaturesKey = Annotated[
         help="Array (npz, HDF5) or column of vectors (Parquet) that has the features.",
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Replace files that exist, even if no run has written them."
+    ),
+]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of tables.")
 ]
@@ -107,6 +116,10 @@ READING = {
     ),
     "drop_repeats": _reading(
         "Keep one answer per annotator and item: the first or the last.", "first|last"
+    ),
+    "rename": _reading(
+        "New names of answers, such as GRFF=GIRAFFE,BFFL=BUFFALO, or a file of them.",
+        "OLD=NEW,...|FILE",
     ),
 }
 """The options that say how to read a file of answers; each is a text, or None."""
@@ -188,6 +201,15 @@ def answers_from(path: Path, reading: Reading) -> "Annotations":
         given = several(reading[name])
         options[name] = retyped(given).tolist() if given else None
     return read_annotations(path, **options)
+
+
+def with_names(table: "FeatureTable") -> Any:
+    """Return the features as a fit should get them: with names, if they have names."""
+    if table.names is None:
+        return table.X
+    import pandas as pd
+
+    return pd.DataFrame(table.X, columns=table.names, copy=False)
 
 
 def gold_from(

@@ -33,6 +33,7 @@ def report(
     known: Any,
     *,
     out: Path | None,
+    force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -49,13 +50,15 @@ def report(
         are compared with the labels.
     out : path or None
         The run folder to write.
+    force : bool
+        Whether to replace files in it that no run has written.
     as_json, quiet : bool
         One JSON object instead of tables; no messages.
     """
     if known is not None:
         annotations = annotations.with_gold({})
     if out is not None:
-        write_run(model, annotations, out)
+        write_run(model, annotations, out, force=force)
     if as_json:
         run = None if out is None else str(out)
         show.show_json({**summarise(model, annotations), "run": run})
@@ -74,7 +77,7 @@ def _show(model: Any, annotations: Annotations) -> None:
     show.show_items(items)
     show.show_annotators(annotator_table(model))
     if model.dependence_ >= NOTICEABLE:
-        show.say(said_of_dependence(model.dependence_, annotations))
+        show.say(*said_of_dependence(model.dependence_, annotations))
     score = gold_scores(model, annotations)
     if score is not None:
         show.say(
@@ -84,12 +87,12 @@ def _show(model: Any, annotations: Annotations) -> None:
         )
 
 
-def said_of_dependence(dependence: float, annotations: Annotations) -> str:
-    """Return what the dependence means for the answers at hand."""
+def said_of_dependence(dependence: float, annotations: Annotations) -> list[str]:
+    """Return what the dependence means for the answers at hand, in lines."""
     n_mean, independent = answers_that_count(annotations, dependence)
-    return (
+    return [
         f"Annotators make the same mistakes on hard items (correlation "
-        f"{dependence:.2f}):\n{n_mean:.1f} answers per item count as "
-        f"{independent:.1f} independent ones. The probabilities take this into "
-        f"account."
-    )
+        f"{dependence:.2f}):",
+        f"{n_mean:.1f} answers per item count as {independent:.1f} independent ones. "
+        f"The probabilities take this into account.",
+    ]

@@ -13,17 +13,20 @@ def predict(
     run: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN", show_default=False, help="A folder that fit has written."
+            metavar="RUN",
+            show_default=False,
+            help="A folder that fit or aggregate has written.",
         ),
     ],
     features: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
-            metavar="FEATURES",
+            metavar="[FEATURES]",
             show_default=False,
-            help="Features of the new items: npy, npz, CSV, Parquet or HDF5.",
+            help="Features of the new items: npy, npz, CSV, Parquet or HDF5. For a run "
+            "of fit only.",
         ),
-    ],
+    ] = None,
     *,
     annotations: Annotated[
         Path | None,
@@ -31,56 +34,62 @@ def predict(
             "--annotations",
             "-a",
             metavar="FILE",
-            help="Answers on some of the new items, by known or new annotators.",
+            help="Answers on the new items, by known or new annotators.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
     ] = None,
+    force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
     ids: opt.ItemIds = None,
     key: opt.FeaturesKey = None,
     reading: opt.Reading,
 ) -> None:
-    """Predict the classes of new items with a fitted classifier.
+    """Predict the classes of new items with a fitted model.
 
     [bold]wisecrowd predict run/ new.parquet --out predictions.csv[/bold]
 
-    If some of them already have answers, add these with --annotations.
+    If some of them already have answers, add these with --annotations. A run of
+    aggregate has no classifier and predicts from answers alone:
+    [bold]wisecrowd predict run/ --annotations new.csv[/bold]
     """
-    from wisecrowd.cli import show
-    from wisecrowd.io.join import join_features, join_note, read_feature_table
+    from wisecrowd.persist import load
     from wisecrowd.results.run_folder import check_table_file
 
-    check_table_file(out)
-    model = _classifier(run)
-    table = read_feature_table(features, ids, key)
-    _check_width(model, table.X, features)
-    both: Any = None
-    notes = [str(table)]
+    check_table_file(out, [features, annotations], force=force)
+    model = load(run)
+    table = _table_for(model, features, run, ids, key)
+    read = None
     if annotations is not None:
         read = opt.answers_from(annotations, reading)
         _check_answers(model, read, annotations)
-        both = join_features(read, table)
-        notes = [str(read.report), f"  {show.sizes(both)}", join_note(both, table)]
-    _predict(model, table, both, out=out, notes=notes, as_json=as_json, quiet=quiet)
+    elif table is None:
+        _refuse_silence(model, run)
+    _predict(model, table, read, out=out, as_json=as_json, quiet=quiet)
 
 
-def _predict(
-    model: Any, table: Any, both: Any, *, out: Any, notes: Any, **how: bool
-) -> None:
+def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> None:
     from wisecrowd.cli import show
     from wisecrowd.cli.wording import as_options
     from wisecrowd.results.run_folder import write_table
     from wisecrowd.results.tables import probability_table
 
+    notes: list[str] = []
+    both, X = read, None
+    if table is not None:
+        both, table, notes, X = _joined(model, table, read)
     if not how["quiet"]:
-        show.say(as_options("\n".join(notes)))
+        notes = [*_said_of_answers(model, both), *notes]
+        show.say(*map(as_options, notes))
     names = table.items if both is None else both.items
     n_answers = 0 if both is None else both.codes.n_per_item
-    proba = model.predict_proba(table.X, both, items=names)
+    if table is None:
+        proba = model.predict_proba(both)
+    else:
+        proba = model.predict_proba(X, both, items=names)
     found = probability_table(names, proba, model.classes_, n_answers)
     if out is not None:
         write_table(found, out)
@@ -94,18 +103,84 @@ def _predict(
         show.say(nothing if out is None else f"Wrote {out}: {len(found):,} items.")
 
 
-def _classifier(run: Path) -> Any:
+# -- what is read -------------------------------------------------------------------
+
+
+def _table_for(
+    model: Any, path: Path | None, run: Path, ids: str | None, key: str | None
+) -> Any:
+    """Return the features of the new items; None if the model does not use any."""
     from wisecrowd._checks import InputError
     from wisecrowd.base import CrowdClassifier
-    from wisecrowd.persist import load
+    from wisecrowd.io.join import read_feature_table
 
-    model = load(run)
     if isinstance(model, CrowdClassifier):
-        return model
+        if path is None:
+            raise InputError(
+                f"{run}: the model of this run is {type(model).__name__}, which needs "
+                f"the features of the new items: 'wisecrowd predict {run} FEATURES'."
+            )
+        return read_feature_table(path, ids, key)
+    if path is None:
+        return None
     raise InputError(
         f"{run}: the model of this run is {type(model).__name__}, which does not use "
-        f"features. Fit one with 'wisecrowd fit ANSWERS --features FILE --out RUN'."
+        f"features. Give it answers: 'wisecrowd predict {run} --annotations FILE'. For "
+        f"features, fit one with 'wisecrowd fit ANSWERS --features FILE --out RUN'."
     )
+
+
+def _refuse_silence(model: Any, run: Path) -> None:
+    from wisecrowd._checks import InputError
+
+    raise InputError(
+        f"{run}: the model of this run is {type(model).__name__}, which predicts from "
+        f"answers. Add --annotations FILE with the answers on the new items."
+    )
+
+
+def _joined(model: Any, table: Any, read: Any) -> tuple[Any, Any, list[str], Any]:
+    """Return the answers of the table's items, the table in order, and what to note."""
+    from wisecrowd.io.join import join_features, join_note
+
+    table, note = _arranged(model, table)
+    both = None if read is None else join_features(read, table)
+    said = str(table) if both is None else join_note(both, table)
+    return both, table, [said, *note], opt.with_names(table)
+
+
+def _said_of_answers(model: Any, both: Any) -> list[str]:
+    """Return what was read from the file of answers, and who of them is known."""
+    from wisecrowd.base import said_of_annotators
+    from wisecrowd.cli import show
+
+    if both is None:
+        return []
+    who = said_of_annotators(model.known_annotators(both))
+    return [*show.report_lines(both.report), f"  {show.sizes(both)}", f"  {who}"]
+
+
+def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
+    """Return the table with the columns of the fit in order, and what to note."""
+    from wisecrowd._checks import counted, listed
+    from wisecrowd.features import in_order_of_fit
+    from wisecrowd.io.sources import errors_that_name
+
+    fitted = getattr(model, "feature_names_in_", None)
+    if fitted is None or table.names is None:
+        _check_width(model, table.X, table.path)
+        if fitted is None:
+            return table._replace(names=None), []
+        note = (
+            f"note: {table.path} has no names of columns. They are taken to be "
+            f"{listed(fitted, 5)}, in this order."
+        )
+        return table._replace(names=fitted.tolist()), [note]
+    with errors_that_name(table.path):
+        X, unknown = in_order_of_fit(table.X, table.names, fitted.tolist())
+    columns = counted(len(unknown), "column")
+    note = f"note: left out {columns} that the fit did not have: {listed(unknown, 5)}."
+    return table._replace(X=X, names=fitted.tolist()), [note] if unknown else []
 
 
 def _check_width(model: Any, X: Any, path: Path) -> None:

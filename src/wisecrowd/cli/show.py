@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,25 +13,40 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wisecrowd._checks import listed
+from wisecrowd._checks import counted, listed
+from wisecrowd._text import printable, shortened
 from wisecrowd.annotations import Annotations
 from wisecrowd.cli.wording import as_options
 from wisecrowd.results.flags import ADVERSARY, CERTAIN, SPAMMER, flagged, n_certain
 from wisecrowd.results.summary import plain
 from wisecrowd.results.tables import class_table, uncertain_items
 
-MOST_CLASSES = 20  # more do not fit on a page
+MOST_CLASSES = 20  # rows of the table of classes; more do not fit on a page
 
 
-def say(message: str) -> None:
-    """Print a message where it does not disturb the output."""
-    typer.echo(message, err=True)
+def say(*lines: Any) -> None:
+    """Print lines of a message where they do not disturb the output.
+
+    This and the other functions here are where text of strangers meets the terminal:
+    what a name does to a terminal is taken from it (:func:`printable`).
+    """
+    typer.echo("\n".join(map(printable, lines)), err=True)
 
 
 def say_read(annotations: Annotations, notes: Iterable[str]) -> None:
     """Print what was read from a file of answers, and what to note."""
-    lines = [str(annotations.report), f"  {sizes(annotations)}", *notes]
-    say(as_options("\n".join(lines)))
+    lines = [*report_lines(annotations.report), f"  {sizes(annotations)}", *notes]
+    say(*map(as_options, lines))
+
+
+def report_lines(report: Any) -> list[str]:
+    """Return the lines of the report on a file; a name in it cannot begin a line."""
+    if report is None:
+        return []
+    left_out = {printable(why): n for why, n in report.left_out.items()}
+    notes = tuple(printable(note) for note in report.notes)
+    path = printable(report.path)
+    return str(replace(report, path=path, left_out=left_out, notes=notes)).split("\n")
 
 
 def sizes(annotations: Annotations) -> str:
@@ -40,7 +56,8 @@ def sizes(annotations: Annotations) -> str:
 
 def show_json(content: Any) -> None:
     """Print one JSON object on one line; NaN and infinity are null."""
-    typer.echo(json.dumps(plain(content), allow_nan=False))
+    # DEL is the one control character that JSON leaves as it is.
+    typer.echo(json.dumps(plain(content), allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 def show_table(
@@ -51,16 +68,21 @@ def show_table(
     for name in columns:
         text = name.startswith("<")
         table.add_column(
-            Text(name.lstrip("<")),
+            _cell(name.lstrip("<")),
             justify="left" if text else "right",
             no_wrap=not text,
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*map(_cell, row))
     console = Console(highlight=False)
-    console.print(Text(title, style="bold"))
+    console.print(Text(printable(title), style="bold"))
     console.print(table)
+
+
+def _cell(text: str) -> Text:
+    """Return a cell as it is read: no control characters, no markup, not too long."""
+    return Text(shortened(printable(text)))
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -75,16 +97,31 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def show_classes(items: pd.DataFrame, classes: Any) -> None:
-    """Print how many items each class has, if the classes fit on a page."""
-    if len(classes) > MOST_CLASSES:
-        return
+    """Print how many items each class has; of many classes, the most frequent."""
     table = class_table(items, classes)
+    title, n_more = "Classes", len(table) - MOST_CLASSES
+    if n_more > 0:
+        title = f"The {MOST_CLASSES} most frequent of {len(table):,} classes"
+        table = table.sort_values("n_items", ascending=False, kind="stable")
+        rest, table = table[MOST_CLASSES:], table[:MOST_CLASSES]
     columns = (table[name].tolist() for name in table)
     rows = [
         (str(name), f"{n_items:,}", f"{share:.1%}", number(probability))
         for name, n_items, share, probability in zip(*columns, strict=True)
     ]
-    show_table("Classes", ("<class", "items", "share", "mean probability"), rows)
+    show_table(title, ("<class", "items", "share", "mean probability"), rows)
+    if n_more > 0:
+        typer.echo(_said_of_rest(rest))
+
+
+def _said_of_rest(rest: pd.DataFrame) -> str:
+    """Return what is to know about the classes that are not in the table."""
+    n_items, n_empty = int(rest["n_items"].sum()), int((rest["n_items"] == 0).sum())
+    empty = f"; {n_empty:,} of them are the label of no item" if n_empty else ""
+    return (
+        f"The other {counted(len(rest), 'class')} together: "
+        f"{counted(n_items, 'item')} ({rest['share'].sum():.1%}){empty}.\n"
+    )
 
 
 def show_items(items: pd.DataFrame) -> None:
@@ -131,7 +168,8 @@ def show_annotators(annotators: pd.DataFrame, most: int = 5) -> None:
     worst = others.sort_values("accuracy", kind="stable").head(most)
     show_table("Least reliable annotators", columns, _rows_of(worst))
     for what, who in flagged(annotators).items():
-        typer.echo(f"Flagged as {what}: {listed(who, 5) or 'nobody'}.")
+        flags = f"Flagged as {what}: {listed(who, 5) or 'nobody'}."
+        typer.echo(printable(flags))
 
 
 def _rows_of(annotators: pd.DataFrame) -> list[tuple[str, ...]]:

@@ -7,6 +7,8 @@ import typer
 
 from wisecrowd.cli import options as opt
 
+MOST = 100_000_000  # entries of all confusion matrices, 0.8 GB
+
 
 def simulate(
     out: Annotated[
@@ -66,13 +68,19 @@ def simulate(
         ),
     ] = 0,
     seed: opt.Seed = 0,
+    force: opt.Force = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print no messages.")
     ] = False,
 ) -> None:
     """Draw answers of a simulated crowd, and write the true classes beside them."""
+    from wisecrowd._files import check_outputs
+    from wisecrowd.io.write import check_target
     from wisecrowd.simulation.crowds import simulate as simulated
 
+    _check_size(annotators * classes**2)
+    check_target(out)
+    check_outputs(_files(out, with_features=features > 0), (), force=force)
     crowd = simulated(
         items, annotators, classes, answers_per_item=answers, accuracy=accuracy,
         spammers=spammers, adversaries=adversaries, cant_tell=cant_tell,
@@ -87,19 +95,38 @@ def simulate(
         say(f"Wrote {', '.join(str(path) for path in written)}.")
 
 
+def _check_size(n_probabilities: int) -> None:
+    from wisecrowd._checks import InputError
+
+    if n_probabilities > MOST:
+        raise InputError(
+            f"simulate: the confusion matrices of all annotators would have "
+            f"{n_probabilities:,} entries, and at most {MOST:,} are allowed. Ask for "
+            f"fewer classes or annotators."
+        )
+
+
+def _files(out: Path, *, with_features: bool) -> list[Path]:
+    """Return the files of answers, of true classes and, if any, of features."""
+    endings = [".gold.csv"] + [".features.parquet"] * with_features
+    return [out, *(out.with_suffix(ending) for ending in endings)]
+
+
 def _write(crowd: Any, out: Path) -> list[Path]:
     """Write the answers, the true classes and any features; return the files."""
     import pandas as pd
 
+    from wisecrowd._files import replacing
     from wisecrowd.io.write import write_annotations
+    from wisecrowd.results.run_folder import write_table
 
-    written = [write_annotations(crowd.answers, out)]
+    files = _files(out, with_features=crowd.X is not None)
+    write_annotations(crowd.answers, out)
     gold = {"item": crowd.answers.items, "gold": crowd.classes[crowd.truth]}
-    written.append(out.with_suffix(".gold.csv"))
-    pd.DataFrame(gold).to_csv(written[-1], index=False)
+    with replacing(files[1]) as temporary:
+        pd.DataFrame(gold).to_csv(temporary, index=False)
     if crowd.X is not None:
-        written.append(out.with_suffix(".features.parquet"))
         table = pd.DataFrame(crowd.X).add_prefix("x")
         table.insert(0, "item", crowd.answers.items)
-        table.to_parquet(written[-1], index=False)
-    return written
+        write_table(table, files[2])
+    return files

@@ -1,7 +1,10 @@
 """The sentences of the library in the words of the command line."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from wisecrowd._text import printable
 from wisecrowd.cli.options import READING
 from wisecrowd.cli.settings import FRIENDLY, dashed
 
@@ -37,7 +40,18 @@ def as_options(sentence: str) -> str:
     said = re.sub(rf"\b({names})=(?=')", lambda m: f"{KEYWORDS[m[1]]} ", said)
     said = re.sub(rf"\b({numbers})=(?=-?\d)", lambda m: f"{KEYWORDS[m[1]]} ", said)
     said = re.sub(rf"\b({names})=(?=[\s,.;)])", lambda m: KEYWORDS[m[1]], said)
-    return re.sub(r"\b(repeats|resume)=True", r"--\1", said)
+    return re.sub(r"\b(repeats|resume|force)=True", r"--\1", said)
+
+
+@contextmanager
+def printable_usage() -> Iterator[None]:
+    """Make printable what Typer says about an argument: it may be a file's name."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message") and hasattr(error, "message"):
+            error.message = printable(error.message)
+        raise
 
 
 def _as_list(found: re.Match[str]) -> str:

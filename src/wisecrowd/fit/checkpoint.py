@@ -7,7 +7,6 @@ settings says whose run it is.
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as packed
 
 from wisecrowd._checks import InputError
+from wisecrowd._files import remove_leftovers, write_whole
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.fit.stochastic import Run
@@ -66,6 +66,11 @@ class Checkpoint:
             )
         if path.is_dir():
             raise InputError(f"checkpoint={str(path)!r} is a folder; name a file.")
+        if path.exists() and not is_checkpoint(path):
+            raise InputError(
+                f"checkpoint={str(path)!r} is another file, which would be replaced: "
+                f"it is not a checkpoint. Choose another name."
+            )
         found = fingerprint(settings, X, answers, gold)
         return cls(path, float(settings.checkpoint_seconds), settings.resume, found)
 
@@ -107,7 +112,14 @@ class Checkpoint:
         """Delete the file: the fit is complete."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
-            half_written(self.path).unlink(missing_ok=True)  # by one that was killed
+            remove_leftovers(self.path)  # of one that was killed
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Return whether a file has the form of a checkpoint, whole or not."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return not head or b'{"__metadata__":' in head[:64]
 
 
 def fingerprint(settings: Any, X: Array, answers: Answers, gold: Array) -> str:
@@ -167,22 +179,3 @@ def restored(tensors: dict[str, Array], about: dict[str, Any], like: Any) -> Run
     )
     kept["rows"] = tuple(kept["rows"])
     return Run(state=jax.tree.unflatten(structure, leaves), **kept)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Put a file in place by one rename, so that nobody ever sees half of it."""
-    temporary = half_written(path)
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def half_written(path: Path) -> Path:
-    """Return the name under which a file is written: one, so that kills leave one."""
-    return path.with_name(f".{path.name}.new")

@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+STARTING = "starting (the steps may have to be compiled) ..."
+
 
 class Trace:
     """Rows of numbers with the seconds since the start, shown as they come.
@@ -33,10 +35,13 @@ class Trace:
     def __init__(self, what: str, total: int, show: bool | None = None) -> None:
         self._rows: list[Mapping[str, float | int]] = []
         self._began = time.perf_counter()
+        self._total = total
         self._bar: Any = None
         if sys.stderr.isatty() if show is None else show:
             self._bar = _progress_bar()
-            self._job = self._bar.add_task(what, total=total, bound="")
+            # Without a total the bar moves to and fro: the first row can take a while,
+            # because JAX compiles the steps before it.
+            self._job = self._bar.add_task(what, total=None, said=STARTING)
 
     def __enter__(self) -> "Trace":
         if self._bar is not None:
@@ -71,8 +76,9 @@ class Trace:
         """Add a row as it is, and show that `done` of `total` steps are done."""
         self._rows.append(row)
         if self._bar is not None:
-            said, completed = f"{row['bound']:,.1f}", done or len(self._rows)
-            self._bar.update(self._job, completed=completed, total=total, bound=said)
+            completed, most = done or len(self._rows), total or self._total
+            said = f"{completed}/{most} bound {row['bound']:,.1f}"
+            self._bar.update(self._job, completed=completed, total=most, said=said)
 
     def frame(self) -> pd.DataFrame:
         """Return all rows as a table; its index is the number of the step."""
@@ -87,8 +93,7 @@ def _progress_bar() -> Any:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-        TextColumn("bound {task.fields[bound]}"),
+        TextColumn("{task.fields[said]}"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,

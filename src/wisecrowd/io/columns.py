@@ -9,10 +9,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, time_text
 from wisecrowd._types import Array
 
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})(\.0+)?$"  # no leading zero: "007" is a name
+DIGITS = r"^-?[0-9]+(\.0+)?$"  # a whole number, or a name such as "01"
 DECIMAL = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 
 
@@ -35,9 +36,31 @@ class Coder:
         if value is None or value != value:  # noqa: PLR0124  (NaN)
             self.codes.append(-1)
             return
+        if isinstance(value, dict | list):
+            raise InputError(
+                f"a {type(value).__name__} stands where a name or a number was "
+                f"expected: {str(value)[:60]}."
+            )
         # 1, 1.0 and True are one key of a dict
         key = (type(value), value)
         self.codes.append(self._code_of.setdefault(key, len(self._code_of)))
+
+    def know(self, value: Any) -> None:
+        """Add a name to the distinct values, without an entry in the column."""
+        if value is not None:
+            self._code_of.setdefault((type(value), value), len(self._code_of))
+
+    def extend(self, other: "Coder") -> None:
+        """Add the entries and the names of another column."""
+        code_of = self._code_of
+        where = [code_of.setdefault(key, len(code_of)) for key in other._code_of]
+        where.append(-1)  # the code -1 is the last
+        self.codes.extend(where[code] for code in other.codes)
+
+    @property
+    def n_names(self) -> int:
+        """The number of distinct values."""
+        return len(self._code_of)
 
     def coded(self) -> Coded:
         """Return the column."""
@@ -49,8 +72,14 @@ class Coder:
         return len(self.codes)
 
 
-def coded(column: Any) -> Coded:
-    """Return an Arrow column (chunked) as codes into its distinct values."""
+def coded(column: Any, *, empty_is_name: bool = False) -> Coded:
+    """Return an Arrow column (chunked) as codes into its distinct values.
+
+    An empty text is a missing value, unless `empty_is_name`.
+    """
+    if not len(column):
+        return Coded(np.empty(0, dtype=np.int32), np.empty(0, dtype=object))
+    column = _plain_type(column)
     if pa.types.is_dictionary(column.type):
         n_names = sum(len(chunk.dictionary) for chunk in column.chunks)
         if n_names <= len(column):
@@ -65,7 +94,9 @@ def coded(column: Any) -> Coded:
         chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         for chunk in column.chunks
     ]
-    present = ~(pd.isna(names) | (names == ""))
+    present = ~pd.isna(names)
+    if not empty_is_name:
+        present &= names != ""
     rank = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
     return Coded(rank.astype(np.int32)[np.concatenate(parts)], names[present])
 
@@ -109,6 +140,27 @@ def checked_column(column: Coded, what: str) -> Coded:
     return _merged(column, _numbers_as_such(column, what))
 
 
+def _plain_type(column: Any) -> Any:
+    """Return times, decimals and bytes as text or numbers; refuse lists and records."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_nested(kind):
+        raise InputError(
+            f"a column of names holds values of the type {kind}. Names are text or "
+            f"whole numbers."
+        )
+    if pa.types.is_temporal(kind):
+        values = column.to_pandas()
+        texts = [None if pd.isna(v) else time_text(v) for v in values]
+        return pa.chunked_array([pa.array(texts, type=pa.string())])
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64())
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return column.cast(pa.string())
+    return column
+
+
 # -- inside ---------------------------------------------------------------------
 
 
@@ -131,8 +183,7 @@ def _numbers_as_such(column: Coded, what: str) -> Array:
         return numbers
     if numbers.dtype.kind != "f":
         raise InputError(
-            f"the {what} {max(names.tolist())} is too large for a 64-bit number. "
-            f"Write the {what}s as text."
+            f"one of the {what}s is too large for a 64-bit number. Write them as text."
         )
     broken = numbers != np.round(numbers)
     if broken.any():
@@ -150,7 +201,7 @@ def _check_not_measured(column: Coded) -> None:
     text = pa.array(column.names, type=pa.string())
     if not len(text) or not pc.all(pc.match_substring_regex(text, DECIMAL)).as_py():
         return
-    broken = ~pc.match_substring_regex(text, WHOLE).to_numpy(zero_copy_only=False)
+    broken = ~pc.match_substring_regex(text, DIGITS).to_numpy(zero_copy_only=False)
     if not broken.any():
         return
     row = int(np.flatnonzero(np.append(broken, False)[column.codes])[0])

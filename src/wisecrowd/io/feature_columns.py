@@ -9,17 +9,20 @@ import pyarrow.compute as pc
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array
-from wisecrowd.annotations.headers import ALIASES, first_named
+from wisecrowd.annotations.headers import check_column
+from wisecrowd.io import feature_roles as roles
 from wisecrowd.io.sources import NUMBER, range_index
 
-ITEM_NAMES = (
-    *ALIASES["item"], "items", "ids", "id", "index", "name", "names",
-    "filename", "unnamed: 0", "__index_level_0__", "",
-)  # fmt: skip
-"""The names by which a column, or an array, of item ids is recognised."""
 BATCH_ROWS = 2048  # vectors that are in memory twice while they are copied into X
 
-Parts = tuple[Array, Array | None, list[str]]  # features, ids, names of the columns
+
+class Parts(NamedTuple):
+    """Features, ids, the names of the features, and the columns that are left out."""
+
+    X: Array
+    ids: Array | None
+    names: list[str]
+    left_out: dict[str, str]
 
 
 class Columns(NamedTuple):
@@ -69,37 +72,106 @@ class Columns(NamedTuple):
         )
 
 
-def features_and_ids(columns: Columns, named: str | None, key: str | None) -> Parts:
-    """Return the numbers and the ids; `named` is the column of ids, if it is known."""
+def features_and_ids(
+    columns: Columns,
+    named: str | None = None,
+    key: str | None = None,
+    wanted: Sequence[str] | None = None,
+    leave_out: Sequence[str] = (),
+) -> Parts:
+    """Return the numbers and the ids.
+
+    Parameters
+    ----------
+    columns : Columns
+        The table.
+    named : str, optional
+        The column of ids, if it is known.
+    key : str, optional
+        The column of vectors.
+    wanted : sequence of str, optional
+        The features, in this order; ["all"] for all columns of numbers.
+    leave_out : sequence of str, optional
+        Columns that are no features.
+    """
     if not columns.n_rows:
         raise InputError("there are no rows in it.")
+    for name in leave_out:
+        check_column(name, columns.schema.names, "columns to leave out")
+    named, text = _id_and_text(columns, named, wanted, leave_out)
     vectors = [f.name for f in columns.schema if _is_vector(f.type)]
-    text = [
-        f.name
-        for f in columns.schema
-        if not (_is_number(f.type) or _is_vector(f.type) or f.name == named)
-    ]
-    if named is None and len(text) == 1:
-        named, text = text[0], []
-    ids = None if named is None else _values(columns.column(named))
-    if key is not None or vectors:
-        return _vectors(columns, _vector_name(columns, vectors, key)), ids, []
+    others = [n for n in columns.schema.names if n not in (named, *leave_out)]
+    if key is not None or (vectors and wanted is None):
+        name = _vector_name(columns, vectors, key)
+        ids = None if named is None else _values(columns.column(named))
+        unused = {n: "not the vectors" for n in others if n != name}
+        return Parts(_vectors(columns, name), ids, [], unused)
     if text:
         raise InputError(
             f"{len(text)} columns hold no numbers: "
             f"{', '.join(_example(columns, name) for name in text[:5])}. Features are "
-            f"numbers: drop those columns or turn them into numbers (one-hot)."
+            f"numbers: leave those columns out (leave_out=), name the features "
+            f"(columns=), or turn them into numbers (one-hot)."
             f"{'' if named else ' Name the column of item ids with item=.'}"
         )
-    names = [name for name in columns.schema.names if name != named]
-    if not names:
+    if not others:
         raise InputError(f"besides the item ids ({named!r}) there is no column.")
-    return _numbers(columns, names), ids, names
+    return _columns_of_numbers(columns, named, others, wanted, leave_out)
 
 
-def usual_id_name(columns: Sequence[str]) -> str | None:
-    """Return the column that is called as ids usually are."""
-    return first_named(reversed(columns), ITEM_NAMES)  # of "id" and "ID", the first
+def _id_and_text(
+    columns: Columns,
+    named: str | None,
+    wanted: Sequence[str] | None,
+    leave_out: Sequence[str],
+) -> tuple[str | None, list[str]]:
+    """Return the column of ids, if any, and the other columns that are no numbers."""
+    used = [n for n in wanted or () if n != "all"]
+    text = [
+        f.name
+        for f in columns.schema
+        if not (_is_number(f.type) or _is_vector(f.type) or _is_time(f.type))
+        and f.name not in (named, *leave_out)
+    ]
+    if named is None and len(text) == 1 and text[0] not in used:
+        return text[0], []
+    return named, [name for name in text if not used or name in used]
+
+
+def _columns_of_numbers(
+    columns: Columns,
+    named: str | None,
+    others: list[str],
+    wanted: Sequence[str] | None,
+    leave_out: Sequence[str],
+) -> Parts:
+    def values(name: str) -> Array:
+        return _floats(columns.column(name), np.float64)
+
+    kinds = columns.schema.field
+    numbers = [n for n in others if _is_number(kinds(n).type)]
+    if named is None and wanted is None:
+        known = roles.left_out(numbers, columns.schema, values)
+        could_be = [n for n in numbers if known.get(n, "ids") == "ids"]
+        roles.check_no_unknown_ids(could_be, values)
+    if named is None:
+        named = roles.index_name([n for n in numbers if n not in (wanted or ())])
+    ids = None if named is None else _values(columns.column(named))
+    others = [n for n in others if n != named]
+    if wanted is None:
+        unused = roles.left_out(others, columns.schema, values)
+        names = [n for n in others if n not in unused]
+    else:
+        names = roles.chosen([n for n in numbers if n != named], wanted)
+        unused = {n: "not in columns=" for n in others if n not in names}
+    unused |= dict.fromkeys(leave_out, "leave_out=")
+    if not names:
+        shown = ", ".join(f"{name!r} ({why})" for name, why in unused.items())
+        raise InputError(
+            f"there is no feature in it. Left out: {shown or 'nothing'}. To use such a "
+            f"column all the same, name it with columns=."
+        )
+    return Parts(_numbers(columns, names), ids, names, unused)
 
 
 # -- inside ---------------------------------------------------------------------
@@ -119,6 +191,10 @@ def _is_number(kind: Any) -> bool:
             pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal,
         )
     )  # fmt: skip
+
+
+def _is_time(kind: Any) -> bool:
+    return bool(pa.types.is_temporal(kind))
 
 
 def _is_vector(kind: Any) -> bool:

@@ -1,9 +1,9 @@
 """Feature tables from files: rows are items, columns are numbers."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
-from zipfile import BadZipFile
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -17,28 +17,44 @@ from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
 from wisecrowd.features import first_not_finite
 from wisecrowd.io.columns import retyped
-from wisecrowd.io.feature_columns import (
+from wisecrowd.io.feature_columns import Columns, Parts, features_and_ids
+from wisecrowd.io.feature_roles import (
+    CLASS_NAMES,
     ITEM_NAMES,
-    Columns,
-    Parts,
-    features_and_ids,
     usual_id_name,
+    wanted_columns,
 )
 from wisecrowd.io.sources import (
     MISSING,
     Source,
     errors_of_parquet,
     errors_that_name,
+    index_columns,
     parse_options,
     recognised,
     table_trouble,
 )
 
+MOST_PACKED = 1100  # deflate makes data at most 1032 times smaller
 FEATURE_NAMES = ("x", "features", "embeddings", "data", "arr_0")
 
 
+class Asked(NamedTuple):
+    """What the user said about the columns or arrays of a file."""
+
+    item: str | None = None
+    key: str | None = None
+    columns: list[str] | None = None
+    leave_out: tuple[str, ...] = ()
+
+
 def read_features(
-    path: str | PathLike[str], *, item: str | None = None, key: str | None = None
+    path: str | PathLike[str],
+    *,
+    item: str | None = None,
+    key: str | None = None,
+    columns: Sequence[str] | str | None = None,
+    leave_out: Sequence[str] | str = (),
 ) -> tuple[Array, Array | None]:
     r"""Read a table of features, and the ids of its rows if the file has ids.
 
@@ -53,6 +69,13 @@ def read_features(
         The array of features in an npz or HDF5 file, or the column of vectors in a
         Parquet file. Default: the only one, or the one called X, features, embeddings
         or data.
+    columns : sequence of str, optional
+        The columns of a table that are the features, in this order; "all" for all
+        columns of numbers. Default: the columns of numbers, except those that are
+        called like a class (gold, label, ...), other ids, the index of a DataFrame,
+        and times. :func:`read_feature_table` returns the names.
+    leave_out : sequence of str, optional
+        Columns that are not features.
 
     Returns
     -------
@@ -71,6 +94,15 @@ def read_features(
     >>> X.tolist(), items.tolist()
     ([[1.0, 2.5], [3.0, 4.0]], ['a', 'b'])
     """
+    asked = Asked(
+        item, key, wanted_columns(columns), tuple(wanted_columns(leave_out) or ())
+    )
+    found = features_in(path, asked)
+    return found.X, found.ids
+
+
+def features_in(path: str | PathLike[str], asked: Asked) -> Parts:
+    """Return the features and ids of a file, with the names of the columns."""
     with errors_that_name(path):
         source = recognised(path)
         if source.kind not in READERS:
@@ -78,10 +110,10 @@ def read_features(
                 f"this is {source.kind}, and features are read from npy, npz, CSV, "
                 f"Parquet or HDF5 files."
             )
-        X, items, names = READERS[source.kind](source, item, key)
-        if items is not None:
-            items = _checked_ids(items, len(X))
-        return _checked_features(X, items, names), items
+        found = READERS[source.kind](source, asked)
+        ids = None if found.ids is None else _checked_ids(found.ids, len(found.X))
+        X = _checked_features(found.X, ids, found.names)
+        return found._replace(X=X, ids=ids)
 
 
 # -- checks ---------------------------------------------------------------------
@@ -136,26 +168,57 @@ def _check_finite(X: Array, items: Array | None, names: list[str]) -> None:
 # -- arrays ---------------------------------------------------------------------
 
 
-def _from_npy(source: Source, item: str | None, key: str | None) -> Parts:
+def _from_npy(source: Source, asked: Asked) -> Parts:
     try:
-        return np.load(source.path, allow_pickle=False), None, []
-    except ValueError as error:
+        # Mapped first: a shape that the file does not have is then an error.
+        mapped = np.load(source.path, mmap_mode="r", allow_pickle=False)
+        return Parts(np.array(mapped), None, [], {})
+    except Exception as error:  # whatever a broken header may cause
         raise InputError(_load_trouble(error)) from None
 
 
-def _from_npz(source: Source, item: str | None, key: str | None) -> Parts:
+def _from_npz(source: Source, asked: Asked) -> Parts:
     try:
         # opened here: NumPy leaves a broken file open
         with source.path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            _check_sizes(kept.zip)
             arrays = {name: np.asarray(kept[name]) for name in kept.files}
-    except (ValueError, KeyError, BadZipFile) as error:
+    except InputError:
+        raise
+    except Exception as error:  # whatever a broken archive may cause
         raise InputError(_load_trouble(error)) from None
     shapes = {name: array.shape for name, array in arrays.items()}
-    return _from_arrays(shapes, arrays.__getitem__, item, key)
+    return _from_arrays(shapes, arrays.__getitem__, asked)
+
+
+def _check_sizes(archive: Any) -> None:
+    """Refuse an archive that is larger, unpacked, than its bytes can make it."""
+    for member in archive.infolist():
+        if not member.filename.endswith(".npy"):
+            continue
+        if member.file_size > MOST_PACKED * (member.compress_size + 1024):
+            raise InputError(
+                f"the array {member.filename!r} declares {member.file_size:,} bytes, "
+                f"which {member.compress_size:,} bytes cannot hold. The file is broken."
+            )
+        with archive.open(member) as file:
+            first = np.lib.format.read_magic(file) == (1, 0)
+            header = (
+                np.lib.format.read_array_header_1_0
+                if first
+                else np.lib.format.read_array_header_2_0
+            )
+            shape, _, kind = header(file)
+        n_bytes = math.prod(shape) * kind.itemsize
+        if n_bytes > member.file_size and not kind.hasobject:
+            raise InputError(
+                f"the array {member.filename!r} declares the shape {shape}, "
+                f"{n_bytes:,} bytes, and has {member.file_size:,}. The file is broken."
+            )
 
 
 def _load_trouble(error: Exception) -> str:
-    if "allow_pickle" in str(error):
+    if "allow_pickle" in str(error) or "Python objects" in str(error):
         return (
             "an array in it holds Python objects, which are not loaded for safety. "
             "Save ids as text, e.g. np.array(ids, dtype=str), and features as numbers."
@@ -163,35 +226,81 @@ def _load_trouble(error: Exception) -> str:
     return f"the file is broken, or not an array of NumPy: {error}. Save it again."
 
 
-def _from_hdf5(source: Source, item: str | None, key: str | None) -> Parts:
+def _from_hdf5(source: Source, asked: Asked) -> Parts:
+    try:
+        return _from_open_hdf5(source, asked)
+    except InputError:
+        raise
+    except (OSError, KeyError, RuntimeError, ValueError, TypeError) as error:
+        raise InputError(
+            f"the HDF5 file is broken ({error}). Write it again."
+        ) from None
+
+
+def _from_open_hdf5(source: Source, asked: Asked) -> Parts:
     with h5py.File(source.path, "r") as file:
         shapes: dict[str, tuple[int, ...]] = {}
         file.visititems(
             lambda name, node: (
                 shapes.update({name: node.shape})
-                if isinstance(node, h5py.Dataset)
+                if isinstance(node, h5py.Dataset) and node.shape is not None
                 else None
             )
         )
-        return _from_arrays(shapes, lambda name: _h5_values(file[name]), item, key)
+        return _from_arrays(shapes, lambda name: _h5_values(file[name]), asked)
 
 
 def _h5_values(dataset: Any) -> Array:
+    n_bytes, n_stored = dataset.nbytes, dataset.id.get_storage_size()
+    if n_bytes > MOST_PACKED * (n_stored + 1024):
+        raise InputError(
+            f"the array {dataset.name!r} declares the shape {dataset.shape}, "
+            f"{n_bytes:,} bytes, and the file holds {n_stored:,} of them."
+        )
     if h5py.check_string_dtype(dataset.dtype) is not None:
         return np.asarray(dataset.asstr()[()], dtype=object)
     return np.asarray(dataset[()])
 
 
 def _from_arrays(
-    shapes: Mapping[str, tuple[int, ...]],
-    load: Callable[[str], Array],
-    item: str | None,
-    key: str | None,
+    shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array], asked: Asked
 ) -> Parts:
-    name = _feature_key(shapes, key)
-    X = load(name)
-    ids = _id_key(shapes, item, name, len(X))
-    return X, None if ids is None else _decoded(load(ids)), []
+    if asked.columns or asked.leave_out:
+        raise InputError(
+            "columns= and leave_out= are for tables, and these are arrays. Choose an "
+            "array with key=."
+        )
+    key = _feature_key(shapes, asked.key)
+    X = load(key)
+    names = _names_key(shapes, key)
+    ids = _id_key(shapes, asked.item, (key, names), len(X))
+    return Parts(
+        X,
+        None if ids is None else _decoded(load(ids)),
+        [] if names is None else [str(name) for name in _decoded(load(names))],
+        {name: _unused(name) for name in shapes if name not in (key, ids, names)},
+    )
+
+
+def _unused(name: str) -> str:
+    return "the class" if _last(name) in CLASS_NAMES else "another array"
+
+
+def _last(name: str) -> str:
+    """Return the name of an array without its groups."""
+    return name.rsplit("/", maxsplit=1)[-1].lower()
+
+
+def _names_key(shapes: Mapping[str, tuple[int, ...]], key: str) -> str | None:
+    """Return the array of the names of the features: one for each column."""
+    n_rows, n_features = shapes[key] if len(shapes[key]) == 2 else (0, 0)
+    for name, shape in shapes.items():
+        usual = _last(name) in ("feature_names", "columns") or (
+            _last(name) in ("names", "name") and n_rows != n_features
+        )
+        if usual and shape == (n_features,):
+            return name
+    return None
 
 
 def _feature_key(shapes: Mapping[str, tuple[int, ...]], key: str | None) -> str:
@@ -217,18 +326,26 @@ def _feature_key(shapes: Mapping[str, tuple[int, ...]], key: str | None) -> str:
 
 
 def _id_key(
-    shapes: Mapping[str, tuple[int, ...]], item: str | None, used: str, n_rows: int
+    shapes: Mapping[str, tuple[int, ...]],
+    item: str | None,
+    used: Sequence[str | None],
+    n_rows: int,
 ) -> str | None:
     if item is not None:
         if item not in shapes:
             raise InputError(f"there is no array {item!r}; there are {listed(shapes)}.")
         return item
-    lists = {
-        name.rsplit("/")[-1].lower(): name
-        for name, shape in shapes.items()
-        if shape == (n_rows,) and name != used
-    }
-    return next((lists[name] for name in ITEM_NAMES if name in lists), None)
+    usual = {_last(name): name for name in shapes if name not in used}
+    lists = {k: name for k, name in usual.items() if shapes[name] == (n_rows,)}
+    found = next((lists[name] for name in ITEM_NAMES if name in lists), None)
+    wrong = next((usual[name] for name in ITEM_NAMES if name in usual), None)
+    if found is None and wrong is not None:
+        raise InputError(
+            f"the array {wrong!r} is called like item ids, and its shape is "
+            f"{shapes[wrong]} where {n_rows:,} ids were expected, one per row. Correct "
+            f"it, give it another name, or name the ids with item=."
+        )
+    return found
 
 
 def _decoded(ids: Array) -> Array:
@@ -241,11 +358,12 @@ def _decoded(ids: Array) -> Array:
 # -- tables ---------------------------------------------------------------------
 
 
-def _from_table(source: Source, item: str | None, key: str | None) -> Parts:
+def _from_table(source: Source, asked: Asked) -> Parts:
+    item, used = asked.item, asked.columns or []
     if item is not None:
         check_column(item, source.columns, "item")
     elif source.with_header:
-        item = usual_id_name(source.columns)
+        item = usual_id_name([c for c in source.columns if c not in used])
     convert = pacsv.ConvertOptions(
         column_types={} if item is None else {item: pa.string()},
         null_values=list(MISSING),
@@ -255,31 +373,42 @@ def _from_table(source: Source, item: str | None, key: str | None) -> Parts:
         table = pacsv.read_csv(str(source.path), *parse_options(source), convert)
     except pa.ArrowInvalid as error:
         raise InputError(table_trouble(source, str(error))) from None
-    X, ids, names = features_and_ids(Columns.of_table(table), item, key)
-    is_text = ids is not None and ids.dtype.kind == "O"
-    return X, retyped(ids) if is_text else ids, names
+    columns = asked.columns
+    if not source.with_header:
+        columns = columns or ["all"]  # without names there is nothing to go by
+    found = features_and_ids(
+        Columns.of_table(table), item, asked.key, columns, asked.leave_out
+    )
+    ids = found.ids
+    if ids is not None and ids.dtype.kind == "O":
+        ids = retyped(ids)
+    names = found.names if source.with_header else []
+    return found._replace(ids=ids, names=names)
 
 
-def _from_parquet(source: Source, item: str | None, key: str | None) -> Parts:
+def _from_parquet(source: Source, asked: Asked) -> Parts:
     with (
         errors_of_parquet(),
         pq.ParquetFile(source.path, buffer_size=1 << 16, pre_buffer=False) as file,
     ):
         columns = Columns.of_parquet(file)
+        item, used = asked.item, asked.columns or []
+        names = [name for name in columns.schema.names if name not in used]
         if item is not None:
             check_column(item, columns.schema.names, "item")
-        item = item or _pandas_index(columns) or usual_id_name(columns.schema.names)
-        return features_and_ids(columns, item, key)
+        item = item or _pandas_index(columns) or usual_id_name(names)
+        return features_and_ids(
+            columns, item, asked.key, asked.columns, asked.leave_out
+        )
 
 
 def _pandas_index(columns: Columns) -> str | None:
     """Return the column that was the index of a DataFrame."""
-    known = (columns.schema.pandas_metadata or {}).get("index_columns", [])
-    names = [name for name in known if isinstance(name, str)]
+    names = [name for name in index_columns(columns.schema) if isinstance(name, str)]
     return names[0] if len(names) == 1 and names[0] in columns.schema.names else None
 
 
-READERS: dict[str, Callable[[Source, str | None, str | None], Parts]] = {
+READERS: dict[str, Callable[[Source, Asked], Parts]] = {
     "npy": _from_npy,
     "zip": _from_npz,
     "hdf5": _from_hdf5,

@@ -201,6 +201,11 @@ def _json_columns(
     if isinstance(records, dict):
         records = [{"item": item, "gold": known} for item, known in records.items()]
         given, untyped = dict.fromkeys(NAMES), {"item"}
+    if not isinstance(records, list):
+        raise InputError(
+            f"this JSON is a {type(records).__name__}; a list of records with item and "
+            f"gold, or {{item: class}}, was expected."
+        )
     columns, _ = record_columns(
         enumerate(records, start=1), lambda record: _names(record, given), "record"
     )
@@ -208,6 +213,8 @@ def _json_columns(
 
 
 def _is_record(record: Any, given: Mapping[str, str | None]) -> bool:
+    if not isinstance(record, dict):
+        return False
     try:
         return bool(_names(record, given))
     except InputError:

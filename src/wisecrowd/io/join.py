@@ -1,15 +1,18 @@
 """Feature tables from files, joined to the annotations by the ids of the items."""
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from wisecrowd._checks import InputError
+from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.io.features import read_features
+from wisecrowd.io.feature_roles import wanted_columns
+from wisecrowd.io.features import Asked, features_in
 from wisecrowd.io.sources import errors_that_name
 
 
@@ -26,22 +29,37 @@ class FeatureTable(NamedTuple):
         The ids: those in the file, or the row numbers 0, 1, 2, ...
     with_ids : bool
         Whether the ids are from the file.
+    names : list of D str, or None
+        The names of the features, if the file has names.
+    left_out : mapping
+        From the name of a column or array that was not used, to the reason.
     """
 
     path: Path
     X: Array
     items: Array
     with_ids: bool
+    names: list[str] | None = None
+    left_out: Mapping[str, str] = MappingProxyType({})
 
     def __str__(self) -> str:
         """Say in one line what was read."""
         n_items, n_features = self.X.shape
         ids = "ids in the file" if self.with_ids else "no ids: rows counted from 0"
-        return f"{self.path}: {n_items:,} items, {n_features:,} features ({ids})"
+        named = f": {listed(self.names, 8)}" if self.names else ""
+        line = f"{self.path}: {n_items:,} items, {n_features:,} features{named} ({ids})"
+        unused = [f"{name!r} ({why})" for name, why in self.left_out.items()]
+        more = f" and {len(unused) - 8} more" if len(unused) > 8 else ""
+        return f"{line}; left out: {', '.join(unused[:8])}{more}" if unused else line
 
 
 def read_feature_table(
-    path: str | PathLike[str], ids: str | None = None, key: str | None = None
+    path: str | PathLike[str],
+    ids: str | None = None,
+    key: str | None = None,
+    *,
+    columns: Sequence[str] | str | None = None,
+    leave_out: Sequence[str] | str = (),
 ) -> FeatureTable:
     """Read features with :func:`read_features`; rows without ids are items 0, 1, ...
 
@@ -53,14 +71,26 @@ def read_feature_table(
         The column (or array) of item ids.
     key : str, optional
         The array, or the column of vectors, that holds the features.
+    columns, leave_out : sequences of str, or text with commas, optional
+        The columns that are the features ("all" for all columns of numbers), and those
+        that are not, as in :func:`read_features`.
     """
+    asked = Asked(
+        ids, key, wanted_columns(columns), tuple(wanted_columns(leave_out) or ())
+    )
     try:
-        X, items = read_features(path, item=ids, key=key)
+        found = features_in(path, asked)
     except InputError as error:
         raise InputError(str(error).replace("item=", "ids=")) from None
-    if items is None:
-        return FeatureTable(Path(path), X, np.arange(len(X)), with_ids=False)
-    return FeatureTable(Path(path), X, items, with_ids=True)
+    items = np.arange(len(found.X)) if found.ids is None else found.ids
+    return FeatureTable(
+        Path(path),
+        found.X,
+        items,
+        with_ids=found.ids is not None,
+        names=found.names or None,
+        left_out=found.left_out,
+    )
 
 
 def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:

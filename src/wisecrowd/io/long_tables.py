@@ -1,18 +1,20 @@
 """Long tables, with one row per answer: text, Parquet and JSON."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
-from wisecrowd.io.sources import Source, json_columns, json_records, whole_table
+from wisecrowd.io.sources import Source, json_columns, json_records, parsed, whole_table
 
+ID_NAMES = ("classification_id", "assignment_id", "annotation_id", "answer_id")
+"""The columns that number the answers: exports that overlap have some of them twice."""
 Names = Mapping[str, str]  # from item, annotator, answer (and gold) to a column name
 Given = Mapping[str, str | None]  # the columns that the user named
 
@@ -28,15 +30,31 @@ def long_text(source: Source, given: Given) -> RawAnnotations:
 def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
     """Read a Parquet file, and the list of classes that wisecrowd may have stored."""
     names = _column_of(schema.names, given)
+    kept = _stored(schema)
     # One column at a time: text takes more memory than codes.
     columns = {
-        role: coded(pq.read_table(path, columns=[name])[name])
+        role: coded(
+            pq.read_table(path, columns=[name])[name], empty_is_name=kept is not None
+        )
         for role, name in names.items()
     }
     found = _found(columns, names, "long Parquet")
-    kept = (schema.metadata or {}).get(METADATA)
-    found.options = json.loads(kept) if kept else {}
+    found.options = kept or {}
     return found
+
+
+def _stored(schema: Any) -> dict[str, Any] | None:
+    """Return the classes in a file that wisecrowd wrote, None in other files."""
+    kept = (schema.metadata or {}).get(METADATA)
+    if kept is None:
+        return None
+    content = parsed(kept.decode(errors="replace"), "the metadata")
+    lists = isinstance(content, dict) and all(
+        isinstance(names, list | None) for names in content.values()
+    )
+    if not lists:
+        raise InputError("the metadata of the file is broken. Write it again.")
+    return {str(name): names for name, names in content.items()}
 
 
 def long_json_lines(source: Source, given: Given) -> RawAnnotations:
@@ -71,13 +89,18 @@ def _column_of(columns: Iterable[str], given: Given) -> dict[str, str]:
     columns = list(columns)
     names = dict(zip(ROLES, column_names(columns, **given), strict=True))
     others = [name for name in columns if name not in names.values()]
-    gold = first_named(others, GOLD_NAMES)
-    return {**names, "gold": gold} if gold is not None else names
+    more = {
+        "gold": first_named(others, GOLD_NAMES),
+        "id": first_named(others, ID_NAMES),
+    }
+    return names | {role: name for role, name in more.items() if name is not None}
 
 
 def _found(
     columns: Mapping[str, Coded], names: Names, form: str, *, typed: bool = True
 ) -> RawAnnotations:
+    n_rows = len(columns["item"].codes)
+    columns = _without_same(columns)
     item, annotator, answer = (columns[role] for role in ROLES)
     used = listed(names[role] for role in ROLES)
     found = RawAnnotations(
@@ -85,16 +108,30 @@ def _found(
         item,
         annotator,
         answer,
-        n_rows=len(item.codes),
+        n_rows=n_rows,
         notes=[f"item, annotator and answer are the columns {used}."],
         typed=frozenset(ROLES if typed else ()),
     )
+    n_same = n_rows - len(item.codes)
+    if n_same:
+        found.left_out[f"the same {names['id']} again"] = n_same
     if "gold" in columns:
         found.gold = gold_of_rows(item, columns["gold"])
         found.notes.append(
             f"{len(found.gold):,} gold classes are from the column {names['gold']!r}."
         )
     return found
+
+
+def _without_same(columns: Mapping[str, Coded]) -> Mapping[str, Coded]:
+    """Return the columns without rows whose id and content were in an earlier row."""
+    if "id" not in columns:
+        return columns
+    rows = pd.DataFrame({role: columns[role].codes for role in (*ROLES, "id")})
+    again = rows.duplicated().to_numpy() & (columns["id"].codes >= 0)
+    if not again.any():
+        return columns
+    return {role: c._replace(codes=c.codes[~again]) for role, c in columns.items()}
 
 
 def _is_column_table(content: Any) -> bool:
@@ -111,6 +148,15 @@ def _is_column_table(content: Any) -> bool:
 def _rows(content: dict[str, Any]) -> list[dict[str, Any]]:
     """Turn columns, each a list or a dict by row, into records."""
     columns = [c.values() if isinstance(c, dict) else c for c in content.values()]
+    lengths = {
+        name: len(c) if isinstance(c, list | dict) else 1 for name, c in content.items()
+    }
+    whole = all(isinstance(c, list | dict) for c in content.values())
+    if not whole or len(set(lengths.values())) > 1:
+        raise InputError(
+            f"the columns are lists of the same length, and here they are not: "
+            f"{str(lengths)[:200]}."
+        )
     rows = zip(*columns, strict=True)
     return [dict(zip(content, row, strict=True)) for row in rows]
 

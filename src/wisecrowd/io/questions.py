@@ -40,6 +40,19 @@ class Question:
         """Add an answer that is known to be right."""
         self.gold.setdefault(item, []).append(known)
 
+    def ask(self, item: Any) -> None:
+        """Keep an item about which this was asked, with or without an answer."""
+        self.item.know(item)
+
+    def include(self, other: "Question") -> None:
+        """Add everything that is known from another question."""
+        self.item.extend(other.item)
+        self.annotator.extend(other.annotator)
+        self.answer.extend(other.answer)
+        self.left_out.update(other.left_out)
+        for item, known in other.gold.items():
+            self.gold.setdefault(item, []).extend(known)
+
     @property
     def n_answers(self) -> int:
         """The number of answers that can be used."""
@@ -48,8 +61,7 @@ class Question:
     @property
     def is_free_text(self) -> bool:
         """Whether almost all answers are different."""
-        n_different = len(self.answer.coded().names)
-        return n_different > max(10, len(self.answer) / 2)
+        return self.answer.n_names > max(10, len(self.answer) / 2)
 
 
 def chosen_question(
@@ -76,7 +88,7 @@ def chosen_question(
     if best.is_free_text:
         notes.append(
             f"task {ranked[0]!r} looks like free text: {best.n_answers:,} answers, "
-            f"{len(best.answer.coded().names):,} different ones."
+            f"{best.answer.n_names:,} different ones."
         )
     return ranked[0], notes
 
@@ -106,6 +118,21 @@ def note_gold_answers(found: RawAnnotations, why: str, which: str) -> None:
             f"{n_gold:,} answers {which} were used as gold, not as answers of the "
             f"crowd."
         )
+
+
+def is_again(content: Any, number: Any, seen: set[int]) -> bool:
+    """Return whether this was read before, under the same number; remember it.
+
+    Exports that overlap, one below the other, have the same rows twice. The number
+    alone is not enough, because spreadsheets round large numbers. What is remembered is
+    a hash, which takes less memory than the content.
+    """
+    if number in (None, ""):
+        return False
+    key = hash((str(number), str(content)))
+    known = key in seen
+    seen.add(key)
+    return known
 
 
 # -- inside ---------------------------------------------------------------------

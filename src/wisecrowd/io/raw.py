@@ -8,11 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._checks import InputError, counted, listed, vocabulary_values
 from wisecrowd._types import Array, Ids
 from wisecrowd.annotations import Annotations, Repeats
 from wisecrowd.annotations.read_report import ReadReport
 from wisecrowd.io.columns import Coded, checked_column, retyped_column
+from wisecrowd.io.renaming import renamed
+from wisecrowd.io.version_notes import choice_notes
 
 METADATA = b"wisecrowd"  # the key in Parquet files that holds the list of classes
 
@@ -40,6 +42,9 @@ class RawAnnotations:
         Whether annotators without an answer are kept.
     options : dict
         The classes and answers that are listed in the file.
+    by_version : dict
+        From version and answer to the number of times it was given, if the questions
+        of the file have versions.
     """
 
     format: str
@@ -53,6 +58,7 @@ class RawAnnotations:
     typed: frozenset[str] = frozenset()
     keep_annotators: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    by_version: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def gold_of_rows(item: Coded, gold: Coded) -> dict[Any, Any]:
@@ -78,8 +84,11 @@ def annotations_from(
     classes: Ids | None,
     answers: Ids | None,
     drop_repeats: Repeats,
+    rename: Mapping[str, str] | None = None,
 ) -> Annotations:
     """Return the Annotations, with the report."""
+    found = renamed(found, rename or {})
+    found.notes += choice_notes(found.by_version)
     classes = found.options.get("classes") if classes is None else classes
     answers = found.options.get("answers") if answers is None else answers
     found = _typed(found, with_text_answers=_are_text(classes) or _are_text(answers))
@@ -97,6 +106,7 @@ def annotations_from(
         answers=answers,
         gold=found.gold or None,
     )
+    found.notes += [] if drop_repeats else _repeat_notes(made)
     if drop_repeats:
         made = _without_repeats(made, drop_repeats, found.left_out)
     found.notes += _notes_of(made)
@@ -166,7 +176,8 @@ def _whole_vocabulary(
     )
     if used.all() and not extra:
         return None
-    return np.sort(np.concatenate([column.names, np.array(extra, column.names.dtype)]))
+    both = [*column.names.tolist(), *extra]
+    return np.sort(vocabulary_values(both, "item"))
 
 
 def _without_repeats(
@@ -177,6 +188,28 @@ def _without_repeats(
     if n_repeats:
         left_out[f"repeats an answer (drop_repeats={keep!r})"] += n_repeats
     return single
+
+
+def _repeat_notes(made: Annotations) -> list[str]:
+    """Say how many answers are not the first of an annotator about an item."""
+    pair = made.item.astype(np.int64) * len(made.annotators) + made.annotator
+    rows = pd.DataFrame({"pair": pair, "answer": made.answer})
+    n_repeats = int(rows["pair"].duplicated().sum())
+    if not n_repeats:
+        return []
+    n_same = int(rows.duplicated().sum())
+    are, give = ("is", "gives") if n_repeats == 1 else ("are", "give")
+    if n_same < n_repeats:
+        gives = "gives" if n_same == 1 else "give"
+        detail = f"{n_same:,} of them {gives} the same answer again"
+    else:
+        detail = f"all of them {give} the same answer again"
+    return [
+        f"{counted(n_repeats, 'answer')} {are} by an annotator who had already "
+        f"answered the item; {detail}. Each counts. With drop_repeats='first' (or "
+        f"'last'), {len(made) - n_repeats:,} of {len(made):,} answers would be "
+        f"left: one per annotator and item."
+    ]
 
 
 def _notes_of(made: Annotations) -> list[str]:

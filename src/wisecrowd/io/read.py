@@ -20,6 +20,7 @@ from wisecrowd.io.long_tables import (
 )
 from wisecrowd.io.platforms import label_studio, mturk, peerannot, toloka, zooniverse
 from wisecrowd.io.raw import RawAnnotations, annotations_from
+from wisecrowd.io.renaming import Renaming, new_names
 from wisecrowd.io.sources import (
     NUMBER,
     Source,
@@ -66,6 +67,7 @@ def read_annotations(  # noqa: PLR0913  (options of several formats)
     classes: Ids | None = None,
     answers: Ids | None = None,
     drop_repeats: Repeats = None,
+    rename: Renaming | None = None,
 ) -> Annotations:
     r"""Read the answers of a crowd from a file.
 
@@ -92,6 +94,10 @@ def read_annotations(  # noqa: PLR0913  (options of several formats)
         platform, `item` is the column or field that identifies an item.
     classes, answers, drop_repeats
         As in :meth:`Annotations.from_triples`. If they are text, all answers are text.
+    rename : dict, text or path, optional
+        New names of answers, for answers that mean the same class:
+        ``{"GRFF": "GIRAFFE"}``, "GRFF=GIRAFFE,BFFL=BUFFALO", or a file with one pair
+        per line (CSV, or old=new) or JSON. Gold classes are renamed too.
 
     Returns
     -------
@@ -118,10 +124,16 @@ def read_annotations(  # noqa: PLR0913  (options of several formats)
         "task": task, "workflow": workflow, "version": version,
         "item": item, "annotator": annotator, "answer": answer,
     }  # fmt: skip
+    names = new_names(rename)
     with errors_that_name(path):
         found = _found(recognised(path), form, given)
         return annotations_from(
-            found, path, classes=classes, answers=answers, drop_repeats=drop_repeats
+            found,
+            path,
+            classes=classes,
+            answers=answers,
+            drop_repeats=drop_repeats,
+            rename=names,
         )
 
 

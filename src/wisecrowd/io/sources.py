@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+import zlib
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,15 @@ from wisecrowd._checks import InputError, listed
 
 MISSING = ("", "NaN", "nan", "NA", "N/A", "<NA>", "null", "NULL")
 """The words for a missing value in a text table, unless in quotation marks."""
+LONE_SURROGATE = (
+    "a text in it holds half of a character (a lone surrogate, such as \\ud800), which "
+    "cannot be written. Correct that text."
+)
+TOO_DEEP = "it is nested too deeply: no such form is known."
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 NO_ROWS = "there are no rows below the header."
+ROW_NUMBERS = range(-(2**62), 2**62)
+MOST_LINE = 1 << 26  # characters of a line; real exports have a few thousand
 HEAD_BYTES = 1 << 20  # enough for a header of some thousand annotators
 BLOCK_BYTES = 1 << 22  # one row has to fit; Arrow reads 32 blocks ahead, so 128 MB
 MAGIC = {
@@ -71,12 +80,27 @@ def errors_that_name(path: Any) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
             f"{path}: the compressed file is broken ({error}). Download it again."
         ) from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: {_where_not_utf8(Path(path))}") from None
+    except UnicodeEncodeError:
+        raise InputError(f"{path}: {LONE_SURROGATE}") from None
+    except RecursionError:
+        raise InputError(f"{path}: {TOO_DEEP}") from None
+    except (MemoryError, pa.ArrowMemoryError):
+        raise InputError(
+            f"{path}: it does not fit into the memory, or it is broken and declares a "
+            f"size that it does not have."
+        ) from None
+    except (pa.ArrowException, csv.Error) as error:
+        first = (str(error).splitlines() or ["no reason given"])[0][:200]
+        raise InputError(
+            f"{path}: it cannot be read ({first}). The file may be broken, or a column "
+            f"may have an unusual type. Write it again."
+        ) from None
     except PermissionError:
         raise InputError(
             f"{path}: there is no permission to open it. Change its permissions, or "
@@ -91,9 +115,10 @@ def errors_of_parquet() -> Iterator[None]:
     """Turn errors of Arrow into a sentence about a broken Parquet file."""
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
+        first = (str(error).splitlines() or ["no reason given"])[0][:200]
         raise InputError(
-            f"the Parquet file is broken ({error}). Write it again."
+            f"the Parquet file is broken ({first}). Write it again."
         ) from None
 
 
@@ -103,12 +128,24 @@ def range_index(schema: Any, n_rows: int) -> dict[str, Any]:
     pandas writes an index such as 1, 2, 3, ... into the metadata only. The result has
     one column, or none: an index without a name that counts the rows from 0 is no id.
     """
-    for index in (schema.pandas_metadata or {}).get("index_columns", []):
-        if isinstance(index, dict) and index["kind"] == "range":
-            ids = range(index["start"], index["stop"], index["step"])
-            if len(ids) == n_rows and (index["name"] or ids != range(n_rows)):
-                return {index["name"] or "__index_level_0__": pa.array(ids)}
+    for index in index_columns(schema):
+        if isinstance(index, dict) and index.get("kind") == "range":
+            ends: list[Any] = [index.get(name) for name in ("start", "stop", "step")]
+            if not all(isinstance(end, int) and end in ROW_NUMBERS for end in ends):
+                continue
+            ids, name = range(ends[0], ends[1], ends[2] or 1), index.get("name")
+            if len(ids) == n_rows and (name or ids != range(n_rows)):
+                return {str(name) if name else "__index_level_0__": pa.array(ids)}
     return {}
+
+
+def index_columns(schema: Any) -> list[Any]:
+    """Return what pandas wrote into a Parquet file about the index of a DataFrame."""
+    try:
+        known = (schema.pandas_metadata or {}).get("index_columns", [])
+    except (ValueError, AttributeError, RecursionError):  # metadata that are broken
+        return []
+    return known if isinstance(known, list) else []
 
 
 def existing_file(path: Any) -> Path:
@@ -202,9 +239,22 @@ def table_rows(
 def json_records(source: Source) -> Iterator[tuple[int, Any]]:
     """Yield the number of each line of JSON lines, from 1, and its content."""
     with open_text(source.path) as lines:
-        for number, line in enumerate(lines, start=1):
+        for number, line in bounded_lines(lines):
             if line.strip():
                 yield number, parsed(line, f"line {number:,}")
+
+
+def bounded_lines(file: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each line, from 1, and the line; refuse an endless one."""
+    number = 0
+    while line := file.readline(MOST_LINE):
+        number += 1
+        if len(line) == MOST_LINE:
+            raise InputError(
+                f"line {number:,} is longer than {MOST_LINE >> 20} MB. Is this a table "
+                f"with line breaks?"
+            )
+        yield number, line
 
 
 def json_columns(source: Source, first: Mapping[str, Any]) -> Any:
@@ -238,7 +288,14 @@ def json_content(source: Source) -> Any:
 def parsed(text: str, where: str) -> Any:
     """Parse JSON; an error says where it is broken."""
     try:
-        return json.loads(text)
+        content = json.loads(text)
+        if SURROGATE.search(text):
+            json.dumps(content, ensure_ascii=False).encode()
+        return content
+    except RecursionError:
+        raise InputError(f"{where}: {TOO_DEEP}") from None
+    except UnicodeEncodeError:
+        raise InputError(f"{where}: {LONE_SURROGATE}") from None
     except json.JSONDecodeError as error:
         near = text[max(error.pos - 20, 0) : error.pos + 20]
         line = f" of line {error.lineno:,}" if error.lineno > 1 else ""
@@ -246,6 +303,10 @@ def parsed(text: str, where: str) -> Any:
             f"{where} holds broken JSON: {error.msg.removesuffix(' at')} at character "
             f"{error.colno:,}{line}, near {near!r}. The file may have been cut off, or "
             f"edited by hand. Export it again, or correct that place."
+        ) from None
+    except ValueError:  # of Python, which reads no integer of more than 4300 digits
+        raise InputError(
+            f"{where} holds a number with more than 4,300 digits. Write it as text."
         ) from None
 
 
@@ -276,7 +337,8 @@ def table_trouble(source: Source, error: str) -> str:
 
 def _where_ragged(source: Source) -> str:
     with open_text(source.path) as file:
-        rows = csv.reader(file, delimiter=source.delimiter)
+        lines = (line for _, line in bounded_lines(file))
+        rows = csv.reader(lines, delimiter=source.delimiter)
         width = len(source.columns)
         whole = (row for row in rows if row)
         for number, row in enumerate(whole, start=1 - source.with_header):
@@ -320,7 +382,7 @@ def _head(path: Path) -> str:
 def _where_not_utf8(path: Path) -> str:
     """Return a sentence about the first byte that is not UTF-8."""
     with _open_bytes(path) as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in bounded_lines(file):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -349,7 +411,7 @@ def _is_record(line: str, *, alone: bool) -> bool:
     """Return whether this is one of several JSON lines, not the start of one object."""
     try:
         record = json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         # a broken first line of several that each look whole
         return line.rstrip().endswith("}") and not alone
     nested = all(isinstance(v, dict | list) for v in record.values())
@@ -392,8 +454,7 @@ def _delimiter(head: str) -> str:
 def _table(source: Source) -> Source:
     delimiter = _delimiter(source.head)
     first = next(_csv_rows(source.head, delimiter))
-    numbers = all(NUMBER.fullmatch(value.strip()) for value in first)
-    headless = numbers and (len(set(first)) < len(first) or not _all_whole(first))
+    headless = _is_row_of_numbers(first)
     columns = [str(i) for i in range(len(first))] if headless else first
     twice = sorted({name for name in columns if columns.count(name) > 1})
     if twice:
@@ -404,6 +465,21 @@ def _table(source: Source) -> Source:
     return replace(
         source, delimiter=delimiter, columns=tuple(columns), with_header=not headless
     )
+
+
+def _is_row_of_numbers(first: Sequence[str]) -> bool:
+    """Return whether the first line of a table holds answers or features, not names.
+
+    Numbers, all whole and different, can be names of annotators. So can they after an
+    empty cell, which is the index of a DataFrame.
+    """
+    values = [value.strip() for value in first]
+    given = [value for value in values if value not in MISSING]
+    if not given or not all(NUMBER.fullmatch(value) for value in given):
+        return False
+    if len(set(given)) < len(given) or not _all_whole(given):
+        return True
+    return any(value in MISSING for value in values[1:])
 
 
 def _all_whole(values: Iterable[str]) -> bool:

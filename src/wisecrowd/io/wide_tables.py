@@ -62,7 +62,8 @@ def _is_measure(value: Any) -> bool:
         if not NUMBER.fullmatch(value):
             return False
         value = float(value)
-    return isinstance(value, float) and np.isfinite(value) and value != round(value)
+    is_finite = isinstance(value, float) and bool(np.isfinite(value))
+    return is_finite and value != round(value)
 
 
 def _item_column(columns: Sequence[str], given: Given) -> str:

@@ -12,6 +12,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed
+from wisecrowd._files import replacing
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.columns import retyped
@@ -46,9 +47,16 @@ def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Pa
     annotators without an answer are not.
     """
     path = Path(path).expanduser()
+    check_target(path)
+    with errors_that_name(path), replacing(path) as temporary:
+        WRITERS[_ending(path)](annotations, temporary)
+    return path
+
+
+def check_target(path: Path) -> None:
+    """Refuse a file that `write_annotations` could not write."""
     with errors_that_name(path):
-        ending = path.suffix.lower().lstrip(".")
-        if ending not in WRITERS:
+        if _ending(path) not in WRITERS:
             raise InputError(
                 f"the ending {path.suffix!r} is not a known format; use one of "
                 f"{listed('.' + known for known in WRITERS)}."
@@ -59,8 +67,10 @@ def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Pa
             raise InputError(
                 f"there is no directory {str(path.parent)!r}; make it first."
             )
-        WRITERS[ending](annotations, path)
-    return path
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.lower().lstrip(".")
 
 
 def _long_columns(annotations: Annotations) -> Any:

@@ -1,6 +1,7 @@
 """Values of a model as JSON and tensors, and back, to the last bit."""
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,13 @@ from wisecrowd._types import Array
 from wisecrowd.persist import records
 
 Tensors = dict[str, Array]
+WASTE = 400  # bytes of an array of texts per character that it has
+SMALL = 100_000  # characters, or rows; fewer need no care
+_SCALAR = re.compile("[<>|=]?[biufc][0-9]{1,2}")
+_TEXT = re.compile(r"\|O|[<>]U[0-9]{1,9}")
+_COLUMN = re.compile(
+    r"bool|object|str|string(\[\w+\])?|complex64|u?int(8|16|32|64)|float(16|32|64)"
+)
 
 
 def encoded_all(values: dict[str, Any], part: str, tensors: Tensors) -> dict[str, Any]:
@@ -93,6 +101,8 @@ def _encoded_dict(value: dict[Any, Any], where: str, tensors: Tensors) -> Any:
 
 def _encoded_array(value: Array, where: str, tensors: Tensors) -> Any:
     if value.dtype.kind in "OU":
+        if not _fits(value.dtype, value.ravel().tolist()):
+            raise _unsavable(value, where)
         return {
             "kind": "text_array",
             "dtype": value.dtype.str,
@@ -168,6 +178,8 @@ def _decoded(form: Any, tensors: Tensors) -> Any:
 
 
 def _decoded_scalar(form: dict[str, Any], tensors: Tensors) -> Any:
+    if not _SCALAR.fullmatch(form["dtype"]):
+        raise ValueError("not the type of a number")
     return np.frombuffer(bytes.fromhex(form["bytes"]), np.dtype(form["dtype"]))[0]
 
 
@@ -176,23 +188,38 @@ def _decoded_dict(form: dict[str, Any], tensors: Tensors) -> Any:
 
 
 def _decoded_array(form: dict[str, Any], tensors: Tensors) -> Any:
+    # Each tensor is used once: a short file could else ask for any amount of memory.
     # A copy, because what safetensors returns cannot be written to.
-    return tensors[form["tensor"]].copy().transpose(np.argsort(form["axes"]))
+    return tensors.pop(form["tensor"]).copy().transpose(np.argsort(form["axes"]))
 
 
 def _decoded_text_array(form: dict[str, Any], tensors: Tensors) -> Any:
-    flat = np.empty(len(form["values"]), dtype=np.dtype(form["dtype"]))
-    for i, value in enumerate(form["values"]):
-        flat[i] = _decoded(value, tensors)
+    dtype, values = form["dtype"], [_decoded(v, tensors) for v in form["values"]]
+    if not (_TEXT.fullmatch(dtype) and _fits(np.dtype(dtype), values)):
+        raise ValueError("not the type of these texts")
+    flat = np.empty(len(values), dtype=np.dtype(dtype))
+    for i, value in enumerate(values):
+        flat[i] = value
     return flat.reshape(form["shape"])
+
+
+def _fits(dtype: Any, values: list[Any]) -> bool:
+    """Return whether an array of texts needs memory in proportion to the texts."""
+    if dtype.kind == "O":
+        return True
+    n_characters = sum(len(v) for v in values if isinstance(v, str))
+    return dtype.itemsize * len(values) <= WASTE * (n_characters + SMALL)
 
 
 def _decoded_frame(form: dict[str, Any], tensors: Tensors) -> Any:
     columns = {
-        i: pd.Series(_decoded(column["values"], tensors), dtype=column["type"])
+        i: pd.Series(_decoded(column["values"], tensors), dtype=_column_type(column))
         for i, column in enumerate(form["columns"])
     }
     rows, names = (_decoded_index(form[axis], tensors) for axis in ("rows", "names"))
+    lengths = {len(column) for column in columns.values()}
+    if lengths - {len(rows)} or (not columns and len(rows) > SMALL):
+        raise ValueError("columns and rows of a table differ")
     frame = pd.DataFrame(columns, index=range(len(rows)))
     return frame.set_axis(rows, axis=0).set_axis(names, axis=1)
 
@@ -201,7 +228,15 @@ def _decoded_index(form: dict[str, Any], tensors: Tensors) -> Any:
     name = _decoded(form["name"], tensors)
     if "range" in form:
         return pd.RangeIndex(*form["range"]).rename(name)
-    return pd.Index(_decoded(form["values"], tensors), dtype=form["type"], name=name)
+    values = _decoded(form["values"], tensors)
+    return pd.Index(values, dtype=_column_type(form), name=name)
+
+
+def _column_type(form: dict[str, Any]) -> str:
+    found: str = form["type"]
+    if not _COLUMN.fullmatch(found):
+        raise ValueError("not the type of a column")
+    return found
 
 
 def _decoded_record(form: dict[str, Any], tensors: Tensors) -> Any:

@@ -1,14 +1,24 @@
-"""The two files of a saved model: both are written or none, and read if whole."""
+"""The files of a saved model and its run: all are written or none, and read if whole.
+
+model.json is the file that commits: it names the run and has the checksums of the
+others.
+"""
 
 import hashlib
+import io
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+import secrets
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from wisecrowd._checks import InputError
+from wisecrowd._checks import InputError, listed
+from wisecrowd._files import finish, sha256_of, staged, staged_file
 from wisecrowd._version import __version__
 
 FORMAT = "wisecrowd-model"
@@ -17,36 +27,229 @@ VERSION = 2
 
 JSON_NAME = "model.json"
 TENSORS_NAME = "model.safetensors"
+RUN_ID = re.compile("[0-9a-f]{32}")
+NAME = re.compile(r"[a-z]+\.[a-z]+")  # of a file in a run folder
+MAX_HEADER = 100_000_000  # bytes; safetensors writes no longer ones
+ATTEMPTS = 40  # to read a model that is being replaced
+
+Writer = Callable[[Path], None]
+"""Writes one more file of a run, such as a table, to the path that it gets."""
 
 
-def write_files(folder: Path, content: dict[str, Any], numbers: bytes) -> None:
-    """Write what a model says of itself and its packed tensors, with checksums."""
-    body = {
-        "format": FORMAT,
-        "version": VERSION,
-        "wisecrowd": __version__,
-        **content,
-        "tensors_sha256": _sha256(numbers),
-    }
-    body["sha256"] = body_sha256(body)
-    text = json.dumps(body, allow_nan=False, indent=1).encode("ascii")
-    _write_both(folder, {TENSORS_NAME: numbers, JSON_NAME: text})
+def write_files(
+    folder: Path,
+    content: dict[str, Any],
+    tensors: Callable[[str], bytes],
+    tables: Mapping[str, Writer] | None = None,
+    *,
+    force: bool = False,
+) -> None:
+    """Write what a model says of itself, its tensors, and the tables of its run.
+
+    The rename of model.json commits them all. It names the run, and has the checksums
+    of the other files.
+
+    Parameters
+    ----------
+    folder : path
+        Made if need be.
+    content : dict
+        What model.json says of the model.
+    tensors : function
+        The packed tensors, given the id of the run.
+    tables : dict, optional
+        From the name of another file of the run to what writes it.
+    force : bool
+        Whether to replace files that no run has written.
+    """
+    tables = tables or {}
+    run = secrets.token_hex(16)
+    numbers = tensors(run)
+    with _errors_of_writing(folder), staged(folder, run, JSON_NAME) as stage:
+        finish(stage, manifest_of(folder).run)
+        check_ours(folder, [JSON_NAME, TENSORS_NAME, *tables], force=force)
+        for name, write in tables.items():
+            write(stage / name)
+        (stage / TENSORS_NAME).write_bytes(numbers)
+        body = {
+            "format": FORMAT,
+            "version": VERSION,
+            "wisecrowd": __version__,
+            "run": run,
+            **content,
+            "files": _manifest(folder, stage, tables, run),
+            "tensors_sha256": _sha256(numbers),
+        }
+        body["sha256"] = body_sha256(body)
+        text = json.dumps(body, allow_nan=False, indent=1).encode("ascii")
+        (stage / JSON_NAME).write_bytes(text)
 
 
 def read_files(folder: Path) -> tuple[dict[str, Any], bytes]:
-    """Return what `write_files` wrote, if both files are whole and known."""
-    body = _checked_body(_read(folder, JSON_NAME), folder)
-    numbers = _read(folder, TENSORS_NAME)
-    if _sha256(numbers) != body["tensors_sha256"]:
-        raise damaged(folder / TENSORS_NAME)
-    return body, numbers
+    """Return what `write_files` wrote, if the model is whole and known.
+
+    Another process may write meanwhile: what does not fit together is read again.
+    """
+    before = None
+    for attempt in range(ATTEMPTS):
+        time.sleep(0.005 * attempt)
+        text = _read(folder, JSON_NAME)
+        body = _checked_body(text, folder)
+        numbers = _tensors(folder, body)
+        if numbers is not None:
+            return body, numbers
+        if text == before and attempt >= 3:
+            break
+        before = text
+    raise _unfit(folder, io.BytesIO(_read(folder, TENSORS_NAME)), body)
 
 
-def damaged(path: Path) -> InputError:
+def _tensors(folder: Path, body: dict[str, Any]) -> bytes | None:
+    """Return the tensors of this model.json, in place or in the stage of its run."""
+    places = [folder / TENSORS_NAME]
+    if isinstance(body.get("run"), str) and RUN_ID.fullmatch(body["run"]):
+        # Between two looks at one place the file may come from the other.
+        places += [staged_file(folder, body["run"], TENSORS_NAME), *places]
+    for place in places:
+        with suppress(OSError):
+            numbers = place.read_bytes()
+            if _sha256(numbers) == body["tensors_sha256"]:
+                return numbers
+    return None
+
+
+def _unfit(folder: Path, numbers: Any, body: dict[str, Any]) -> InputError:
+    """Return the error for tensors that are not those of model.json."""
+    other = _about_tensors(numbers).get("run")
+    if other and body.get("run") and other != body["run"]:
+        return InputError(
+            f"{folder} is mixed: {TENSORS_NAME} and {JSON_NAME} belong to different "
+            f"runs. Copy the whole folder again, or fit and save the model again."
+        )
+    return damaged(folder / TENSORS_NAME)
+
+
+def warn_if_mixed(folder: Path, body: dict[str, Any]) -> None:
+    """Warn of tables in the folder that are not those of the model."""
+    mixed = [
+        name
+        for name, entry in _entries(body).items()
+        if (folder / name).is_file()
+        and (entry["run"] != body.get("run") or not _has_sha256(folder / name, entry))
+        and not staged_file(folder, entry["run"], name).is_file()
+    ]
+    if mixed:
+        warnings.warn(
+            f"{folder} is mixed: {listed(mixed)} and the model do not belong to the "
+            f"same run, or were changed later. The model is complete. To have tables "
+            f"that fit, write the run again.",
+            stacklevel=3,
+        )
+
+
+# -- whose files these are ----------------------------------------------------------
+
+
+class Manifest(NamedTuple):
+    """What model.json says of the files beside it; nothing if it is not ours."""
+
+    run: str | None = None
+    tensors_sha256: str | None = None
+    files: dict[str, dict[str, str]] = {}  # noqa: RUF012  (never changed)
+
+
+def manifest_of(folder: Path) -> Manifest:
+    """Return what model.json in a folder says of the files there, if it is ours."""
+    try:
+        body = _checked_body((folder / JSON_NAME).read_bytes(), folder)
+    except (OSError, InputError):
+        return Manifest()
+    run = body.get("run")
+    known = isinstance(run, str) and RUN_ID.fullmatch(run)
+    return Manifest(run if known else None, body["tensors_sha256"], _entries(body))
+
+
+def check_ours(folder: Path, names: Iterable[str], *, force: bool) -> None:
+    """Refuse to replace files in a folder that no run of wisecrowd has written.
+
+    A file is ours if it is as model.json says. A table that was edited is not.
+    """
+    if force or not folder.is_dir():
+        return
+    manifest = manifest_of(folder)
+    foreign = [name for name in names if not _is_ours(folder / name, manifest)]
+    if foreign:
+        raise InputError(
+            f"{folder}: {listed(foreign)} would be replaced, but no run of wisecrowd "
+            f"has written {'it' if len(foreign) == 1 else 'them'} in this form. Choose "
+            f"another folder, or replace with force=True."
+        )
+
+
+def _is_ours(path: Path, manifest: Manifest) -> bool:
+    if not os.path.lexists(path):
+        return True
+    if path.is_symlink() or not path.is_file():
+        return False
+    if path.name == JSON_NAME:
+        return manifest.tensors_sha256 is not None
+    if path.name == TENSORS_NAME:
+        with path.open("rb") as file:
+            return _about_tensors(file).get("format") == FORMAT
+    entry = manifest.files.get(path.name)
+    return entry is not None and _has_sha256(path, entry)
+
+
+def _manifest(
+    folder: Path, stage: Path, tables: Iterable[str], run: str
+) -> dict[str, dict[str, str]]:
+    """Return run and checksum of every table: the new ones, and old ones that stay."""
+    old = {
+        name: entry
+        for name, entry in manifest_of(folder).files.items()
+        if (folder / name).is_file()
+    }
+    new = {name: {"run": run, "sha256": sha256_of(stage / name)} for name in tables}
+    return old | new
+
+
+def _entries(body: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the files that model.json lists; what has another form is left out."""
+    found = body.get("files")
+    return {
+        name: entry
+        for name, entry in (found.items() if isinstance(found, dict) else ())
+        if NAME.fullmatch(name)
+        and isinstance(entry, dict)
+        and isinstance(entry.get("sha256"), str)
+        and isinstance(entry.get("run"), str)
+        and RUN_ID.fullmatch(entry["run"])
+    }
+
+
+def _has_sha256(path: Path, entry: dict[str, str]) -> bool:
+    try:
+        return sha256_of(path) == entry["sha256"]
+    except OSError:
+        return False
+
+
+def _about_tensors(file: Any) -> dict[str, str]:
+    """Return the metadata of a safetensors file; nothing if it is none."""
+    try:
+        size = int.from_bytes(file.read(8), "little")
+        about = json.loads(file.read(min(size, MAX_HEADER)))["__metadata__"]
+        return {str(key): str(value) for key, value in about.items()}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def damaged(path: Path, why: str = "") -> InputError:
     """Return the error to raise for a file that was cut off or altered."""
     return InputError(
-        f"{path} is damaged: it was cut off or altered after it was saved. Copy the "
-        f"run folder again, or fit and save the model again."
+        f"{path} is damaged: it was cut off or altered after it was saved"
+        f"{f' ({why})' if why else ''}. Copy the run folder again, or fit and save the "
+        f"model again."
     )
 
 
@@ -108,55 +311,18 @@ def _checked_body(text: bytes, folder: Path) -> dict[str, Any]:
 # -- writing ------------------------------------------------------------------------
 
 
-def _write_both(folder: Path, contents: dict[str, bytes]) -> None:
-    """Write files under temporary names, then put all of them in place, or none."""
+@contextmanager
+def _errors_of_writing(folder: Path) -> Iterator[None]:
+    """Turn errors of the file system into a sentence that names the folder."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with _temporary_files(folder, contents) as written:
-            _put_in_place(written)
+        yield
     except (FileExistsError, NotADirectoryError):
         raise InputError(
             f"{folder} cannot be made: a file of that name is in the way. Choose "
             f"another folder, or move the file."
         ) from None
     except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
-
-
-@contextmanager
-def _temporary_files(
-    folder: Path, contents: dict[str, bytes]
-) -> Iterator[dict[Path, Path]]:
-    written = {folder / n: folder / f".{n}.{os.getpid()}.new" for n in contents}
-    try:
-        for temporary, content in zip(written.values(), contents.values(), strict=True):
-            with open(temporary, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        yield written
-    finally:
-        for temporary in written.values():
-            temporary.unlink(missing_ok=True)
-
-
-def _put_in_place(written: dict[Path, Path]) -> None:
-    """Rename every temporary file to its target; on failure bring the old ones back."""
-    old = {
-        target: temporary.with_suffix(".old") for target, temporary in written.items()
-    }
-    try:
-        for target, kept in old.items():
-            if target.exists():
-                os.replace(target, kept)
-        for target, temporary in written.items():
-            os.replace(temporary, target)
-    except BaseException:
-        for target, kept in old.items():
-            if kept.exists():
-                os.replace(kept, target)
-            elif not written[target].exists():
-                target.unlink()
-        raise
-    for kept in old.values():
-        kept.unlink(missing_ok=True)
+        raise InputError(
+            f"{folder} cannot be written: {error.strerror or error}. What was there "
+            f"before is unchanged."
+        ) from error

@@ -1,6 +1,7 @@
 """A fitted model to a folder, and a model from it."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,28 @@ from wisecrowd.persist.files import (
     FORMAT,
     JSON_NAME,
     VERSION,
+    Writer,
     damaged,
     read_files,
+    warn_if_mixed,
     write_files,
 )
+from wisecrowd.persist.validation import Unfit, check_model
 from wisecrowd.registry import METHODS
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    tables: Mapping[str, Writer] | None = None,
+    force: bool = False,
+) -> None:
     """Write a fitted model into a folder.
 
     The folder is made if need be; other files in it are left alone. A model that was
-    there before is replaced only after the new one is written.
+    there before is replaced by one rename after the new one is written: a process
+    that is killed, or a full disk, leaves the old model or the new one.
 
     Parameters
     ----------
@@ -35,6 +46,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         A fitted method of wisecrowd.
     path : str or path
         The folder, such as ``"run/"``.
+    tables : dict, optional
+        More files of the run: from a name, such as "labels.csv", to a function that
+        writes the file to the path that it gets.
+    force : bool, default False
+        Whether to replace files of the same names that wisecrowd did not write.
 
     Raises
     ------
@@ -65,7 +81,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "settings": encoded_all(settings, "settings", tensors),
         "fitted": encoded_all(_fitted_state(model, settings), "fitted", tensors),
     }
-    write_files(Path(path), content, packed(tensors, metadata={"format": FORMAT}))
+
+    def numbers(run: str) -> bytes:
+        found: bytes = packed(tensors, metadata={"format": FORMAT, "run": run})
+        return found
+
+    write_files(Path(path), content, numbers, tables, force=force)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -86,6 +107,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     folder = Path(path)
     body, numbers = read_files(folder)
+    warn_if_mixed(folder, body)
     try:
         tensors = unpacked(numbers)
         settings = decoded_all(body["settings"], tensors)
@@ -96,12 +118,16 @@ def load(path: str | os.PathLike[str]) -> Any:
             settings, fitted = migrated(
                 body["version"], body["class"], settings, fitted
             )
-        return _rebuilt(body["class"], settings, fitted)
+        model = _rebuilt(body["class"], settings, fitted)
+        check_model(model)
+        return model
     except InputError:
         raise
+    except Unfit as error:
+        raise damaged(folder / JSON_NAME, str(error)) from error
     except (
-        ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
-        ValueError, safetensors.SafetensorError,
+        ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError,
+        TypeError, ValueError, safetensors.SafetensorError,
     ) as error:  # fmt: skip
         raise damaged(folder / JSON_NAME) from error
 

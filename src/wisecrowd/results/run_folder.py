@@ -1,23 +1,33 @@
 """The folder of a run: the model and its tables (docs/files.md)."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from wisecrowd._checks import InputError
+from wisecrowd._files import check_outputs, replacing
+from wisecrowd._text import for_spreadsheet
 from wisecrowd.annotations import Annotations
 from wisecrowd.persist import save
+from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours
 from wisecrowd.results.tables import annotator_table, confusion_table, label_table
 
 DIGITS = "%.6g"  # digits in a CSV; Parquet has all of them
+TABLES = (
+    "labels.parquet", "labels.csv", "annotators.csv", "confusion.parquet", "trace.csv",
+)  # fmt: skip
+FILES = (JSON_NAME, TENSORS_NAME, *TABLES)
+"""The files of a run folder."""
 
 
-def write_run(model: Any, annotations: Annotations, folder: Path) -> None:
-    """Write a fitted model and its tables into a folder.
+def write_run(
+    model: Any, annotations: Annotations, folder: Path, *, force: bool = False
+) -> None:
+    """Write a fitted model and its tables into a folder, all of them or none.
 
     Parameters
     ----------
@@ -27,29 +37,51 @@ def write_run(model: Any, annotations: Annotations, folder: Path) -> None:
         The answers that it was fitted on, over the same items.
     folder : path
         Made if need be. Other files in it are left alone.
+    force : bool
+        Whether to replace files of the same names that no run has written.
     """
-    save(model, folder)
     items = label_table(model, annotations)
-    _write_parquet(items, folder / "labels.parquet")
-    _write_csv(items, folder / "labels.csv")
-    _write_csv(annotator_table(model), folder / "annotators.csv")
-    _write_parquet(confusion_table(model), folder / "confusion.parquet")
-    _write_csv(model.trace_.reset_index(), folder / "trace.csv", digits=None)
+    trace = model.trace_.reset_index()
+    tables = (
+        partial(_write_parquet, items),
+        partial(_write_csv, items),
+        partial(_write_csv, annotator_table(model)),
+        partial(_write_parquet, confusion_table(model)),
+        partial(_write_csv, trace, digits=None),
+    )
+    save(model, folder, tables=dict(zip(TABLES, tables, strict=True)), force=force)
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a CSV or a Parquet file, as the ending of its name says."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix.lower() == ".csv":
-        _write_csv(table, path)
-    else:
-        _write_parquet(table, path)
+    write = _write_csv if path.suffix.lower() == ".csv" else _write_parquet
+    with replacing(path) as temporary:
+        write(table, temporary)
 
 
-def check_folder(folder: Path | None) -> None:
-    """Refuse a folder that cannot be made or written, before any long work."""
+def check_folder(
+    folder: Path | None, inputs: Iterable[Path | None] = (), *, force: bool = False
+) -> None:
+    """Refuse a folder that cannot be made or written, before any long work.
+
+    Parameters
+    ----------
+    folder : path or None
+        Where the run will be written, if anywhere.
+    inputs : paths
+        The files that are read. None of them is ever replaced.
+    force : bool
+        Whether to replace files that no run has written.
+    """
     if folder is None:
         return
+    _check_place(folder)
+    check_outputs([folder / name for name in FILES], inputs, force=True)
+    check_ours(folder, FILES, force=force)
+
+
+def _check_place(folder: Path) -> None:
     nearest = next(p for p in [folder, *folder.absolute().parents] if p.exists())
     if not nearest.is_dir():
         raise InputError(
@@ -62,8 +94,20 @@ def check_folder(folder: Path | None) -> None:
         )
 
 
-def check_table_file(path: Path | None) -> None:
-    """Refuse a file that `write_table` could not write, before any long work."""
+def check_table_file(
+    path: Path | None, inputs: Iterable[Path | None] = (), *, force: bool = True
+) -> None:
+    """Refuse a file that `write_table` could not or should not write.
+
+    Parameters
+    ----------
+    path : path or None
+        The file to be written, if any.
+    inputs : paths
+        The files that are read. None of them is ever replaced.
+    force : bool
+        Whether to replace a file that exists.
+    """
     if path is None:
         return
     if path.suffix.lower() not in (".csv", ".parquet"):
@@ -73,25 +117,13 @@ def check_table_file(path: Path | None) -> None:
         )
     if path.is_dir():
         raise InputError(f"{path}: this is a folder. Choose another name.")
-    check_folder(path.parent)
+    _check_place(path.parent)
+    check_outputs([path], inputs, force=force)
 
 
 def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
-    with _replaced(path) as temporary:
-        table.to_csv(temporary, index=False, float_format=digits)
+    for_spreadsheet(table).to_csv(path, index=False, float_format=digits)
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:
-    with _replaced(path) as temporary:
-        table.to_parquet(temporary, index=False)
-
-
-@contextmanager
-def _replaced(path: Path) -> Iterator[Path]:
-    """Write under another name first, so that a failure leaves the old file whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    table.to_parquet(path, index=False)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from wisecrowd._checks import listed
 from wisecrowd.annotations import Annotations
 from wisecrowd.maths.dependence import weight_of_answers
 from wisecrowd.metrics import scores
@@ -84,11 +85,23 @@ def answers_that_count(
 
 def cautions(annotations: Annotations) -> list[str]:
     """Return what a person should know before trusting any result."""
+    notes = []
+    n_given = annotations.counts("annotator").sum(0)
+    unsaid = annotations.answers[annotations.n_classes :][
+        n_given[annotations.n_classes :] == 0
+    ]
+    if len(unsaid):
+        given = listed(annotations.answers[n_given > 0])
+        notes.append(
+            f"Nobody gave the answer {listed(unsaid)}, which answers= names. Check how "
+            f"it is written: the answers are {given}."
+        )
     if (annotations.without_repeats().codes.n_per_item > 1).any():
-        return []
+        return notes
     return [
+        *notes,
         "No item was answered by two annotators, so the answers do not show who is "
-        "right. The probabilities assume that most answers are right."
+        "right. The probabilities assume that most answers are right.",
     ]
 
 

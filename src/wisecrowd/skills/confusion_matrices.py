@@ -133,14 +133,28 @@ class ConfusionMatrices:
     # -- new items --------------------------------------------------------------
 
     def chosen(self, where: Int[np.ndarray, " B"]) -> "ConfusionMatrices":
-        """Return the skills of some annotators; one never seen has the prior's."""
-        stranger = self.prior.mean(0, keepdims=True)
-        return replace(
-            self,
-            prior=stranger,
-            counts=np.concatenate([self.counts, stranger])[where],
-            hit_variance=None,
-        )
+        """Return the skills of some annotators; one never seen has the prior's.
+
+        A flat prior knows nothing of how people answer: with it, an annotator without
+        answers has the mean confusion matrix of those who answered.
+        """
+        prior = self.prior.mean(0, keepdims=True)
+        counts = self.counts[where]
+        unknown = np.asarray(where) < 0
+        if np.ptp(prior, axis=1).any():
+            counts[unknown] = prior
+        else:
+            silent = counts.sum((1, 2)) <= prior.sum()
+            counts[unknown | silent] = self._of_the_crowd(prior)
+        return replace(self, prior=prior, counts=counts, hit_variance=None)
+
+    def _of_the_crowd(self, prior: Array) -> Array:
+        """Return the mean confusion matrix of those who answered, as concentrations."""
+        answered = self.counts.sum((1, 2)) > prior.sum()
+        if not answered.any():
+            return prior
+        mean = dirichlet.mean(self.counts[answered]).mean(0, keepdims=True)
+        return mean * prior.sum(-1, keepdims=True)
 
     def label_proba(
         self,

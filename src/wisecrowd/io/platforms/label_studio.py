@@ -8,6 +8,7 @@ from wisecrowd.io.questions import (
     Question,
     chosen_question,
     from_question,
+    is_again,
     note_gold_answers,
 )
 from wisecrowd.io.raw import RawAnnotations
@@ -49,11 +50,16 @@ def read(
     unused: Counter[str] = Counter()
     bare = []
     n_rows = 0
+    seen: set[int] = set()
     for number, entry in enumerate(content, start=1):
+        _check_task(entry, number)
         item_id = _item_id(entry, item, number)
         given = [a for name in LISTS for a in entry.get(name) or []]
         n_rows += max(len(given), 1)
         for annotation in given:
+            if is_again((item_id, annotation), annotation.get("id"), seen):
+                unused["the same annotation again"] += 1
+                continue
             unused.update(_add(questions, item_id, annotation))
         if not given:
             bare.append(item_id)
@@ -78,6 +84,33 @@ def _finished(
     return made
 
 
+def _check_task(entry: Any, number: int) -> None:
+    """Refuse a task whose lists and records are something else."""
+    given = [
+        a
+        for name in LISTS
+        if isinstance(entry, dict) and isinstance(entry.get(name), list)
+        for a in entry[name]
+    ]
+    results = [a.get("result") or [] for a in given if isinstance(a, dict)]
+    whole = (
+        isinstance(entry, dict)
+        and all(isinstance(entry.get(name) or [], list) for name in LISTS)
+        and isinstance(entry.get("data") or {}, dict)
+        and not isinstance(entry.get("id"), list | dict)
+        and all(isinstance(a, dict) for a in given)
+        and all(isinstance(r, list) for r in results)
+        and all(isinstance(p, dict) for r in results for p in r)
+        and all(isinstance(p.get("value") or {}, dict) for r in results for p in r)
+    )
+    if not whole:
+        raise InputError(
+            f"task {number:,} is not as Label Studio writes it: 'annotations' is a "
+            f"list of annotations, each with a list 'result' of records, and the task "
+            f"has one 'id'. Export the project again."
+        )
+
+
 def _item_id(entry: dict[str, Any], field: str | None, number: int) -> Any:
     if field is None:
         return entry.get("id", number)
@@ -86,6 +119,11 @@ def _item_id(entry: dict[str, Any], field: str | None, number: int) -> Any:
         raise InputError(
             f"task {number:,} has no field {field!r} in its data; it has "
             f"{listed(data) or 'none'}."
+        )
+    if isinstance(data[field], list | dict):
+        raise InputError(
+            f"the field {field!r} of task {number:,} is a "
+            f"{type(data[field]).__name__}, not an id."
         )
     return data[field]
 

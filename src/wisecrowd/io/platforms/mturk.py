@@ -4,11 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from wisecrowd.annotations.headers import GOLD_NAMES, check_column
-from wisecrowd.io.questions import Question, chosen_question, from_question
+from wisecrowd.io.questions import (
+    Question,
+    chosen_question,
+    from_question,
+    is_again,
+)
 from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import Source, parsed, table_rows
 
 NEEDED = ("HITId", "WorkerId")
+ID = "AssignmentId"
 PREFIX = "Answer."
 JSON_COLUMN = "Answer.taskAnswers"
 TRUTH = {"true": True, "false": False}
@@ -37,13 +43,17 @@ def read(
     item_column = _item_column(source.columns, item)
     answers = [c for c in source.columns if c.startswith(PREFIX)]
     gold = next((c for c in source.columns if _is_gold(c)), None)
-    extra = [c for c in ("AssignmentStatus", gold) if c and c in source.columns]
+    extra = [c for c in (ID, "AssignmentStatus", gold) if c and c in source.columns]
     used = list(dict.fromkeys([item_column, "WorkerId", *extra, *answers]))
     questions: dict[str, Question] = {}
     gold_of: dict[str, list[str]] = {}
-    n_rows = n_rejected = n_silent = 0
+    n_rows = n_rejected = n_silent = n_same = 0
+    seen: set[int] = set()
     for number, row in table_rows(source, used):
         n_rows += 1
+        if is_again(row, row.get(ID), seen):
+            n_same += 1
+            continue
         if gold and row[gold]:
             gold_of.setdefault(row[item_column], []).append(row[gold])
         if row.get("AssignmentStatus", "").lower() == "rejected":
@@ -56,7 +66,11 @@ def read(
     for item_id, classes in gold_of.items():
         questions[name].gold[item_id] = classes
     made = from_question("MTurk batch results", questions[name], n_rows, notes)
-    left = {"assignment was rejected": n_rejected, "no answer": n_silent}
+    left = {
+        "the same assignment again": n_same,
+        "assignment was rejected": n_rejected,
+        "no answer": n_silent,
+    }
     made.left_out.update({why: n for why, n in left.items() if n})
     return made
 

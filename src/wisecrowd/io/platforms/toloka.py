@@ -3,12 +3,18 @@
 from collections import Counter
 
 from wisecrowd.annotations.headers import check_column
-from wisecrowd.io.questions import Question, chosen_question, from_question
+from wisecrowd.io.questions import (
+    Question,
+    chosen_question,
+    from_question,
+    is_again,
+)
 from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import Source, table_rows
 
 WORKER = "ASSIGNMENT:worker_id"
 STATUS = "ASSIGNMENT:status"
+ID = "ASSIGNMENT:assignment_id"
 TASK = "ASSIGNMENT:task_id"
 UNUSED = {
     "REJECTED": "assignment was rejected",
@@ -43,13 +49,21 @@ def read(
         c.removeprefix("OUTPUT:") for c in source.columns if c.startswith("OUTPUT:")
     ]
     golden = [f for f in fields if f"GOLDEN:{f}" in source.columns]
-    used = [item_column, WORKER, *(c for c in (STATUS,) if c in source.columns)]
+    used = [
+        item_column,
+        WORKER,
+        *(c for c in (STATUS, ID, TASK) if c in source.columns),
+    ]
     used += [f"OUTPUT:{f}" for f in fields] + [f"GOLDEN:{f}" for f in golden]
     questions = {field: Question() for field in fields}
     unused: Counter[str] = Counter()
     n_rows = 0
+    seen: set[int] = set()
     for _, row in table_rows(source, list(dict.fromkeys(used))):
         n_rows += 1
+        if is_again(row, row.get(ID), seen):
+            unused["the same assignment again"] += 1
+            continue
         _add_gold(questions, golden, row, row[item_column])
         why = UNUSED.get(row.get(STATUS, "").upper())
         if why:

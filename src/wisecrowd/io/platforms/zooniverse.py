@@ -10,10 +10,12 @@ import numpy as np
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd.annotations.headers import GOLD_NAMES
+from wisecrowd.io.platforms.zooniverse_workflow import EXPERT, Classified, Workflow
+from wisecrowd.io.platforms.zooniverse_workflow import text as text_of
 from wisecrowd.io.questions import (
-    Question,
     chosen_question,
     from_question,
+    is_again,
     note_gold_answers,
 )
 from wisecrowd.io.raw import RawAnnotations
@@ -26,7 +28,7 @@ USED = (
     "gold_standard", "expert", "annotations", "subject_data", "subject_ids",
 )  # fmt: skip
 ANONYMOUS = "not-logged-in"
-EXPERT = "gold answer of an expert"
+SAME = "the same classification again"
 GOLD_FIELD = re.compile(rf'"[#!/]*({"|".join(GOLD_NAMES)})"\s*:', re.IGNORECASE)
 
 GRAVITY_SPY = {
@@ -98,30 +100,6 @@ def read(
     return export.found(flow, task, notes)
 
 
-def answers_in(value: Any) -> tuple[list[str], str]:
-    """Return the answers in a task's value, or the reason why there is none.
-
-    Examples
-    --------
-    >>> answers_in("Yes"), answers_in([{"choice": "BLP", "answers": {}}])
-    ((['Yes'], ''), (['BLP'], ''))
-    >>> answers_in(["red", "blue"])
-    ([], 'several answers to one question')
-    """
-    if value is None or value in ("", []):
-        return [], "no answer"
-    if not isinstance(value, list):
-        return ([], "not a class") if isinstance(value, dict) else ([str(value)], "")
-    if all(isinstance(v, dict) and "choice" in v for v in value):
-        return [str(v["choice"]) for v in value], ""
-    if len(value) > 1 and not any(isinstance(v, dict | list) for v in value):
-        return [], "several answers to one question"
-    only = _option(value[0]) if len(value) == 1 else None
-    return (
-        ([only], "") if only else ([], "a drawing, a text or another form, not a class")
-    )
-
-
 def annotator_of(row: dict[str, str]) -> str:
     """Return who classified; users who are not logged in get a name each.
 
@@ -146,50 +124,22 @@ def annotator_of(row: dict[str, str]) -> str:
 # -- inside ---------------------------------------------------------------------
 
 
-class _Workflow:
-    """The questions of one workflow."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name.strip()
-        self.n_rows = self.n_other_version = 0
-        self.versions: Counter[str] = Counter()
-        self.questions: dict[str, Question] = {}
-        self.n_asked: Counter[str] = Counter()
-
-    def has(self, task: str | None) -> bool:
-        titles = (q.title.strip() for q in self.questions.values())
-        return task is None or task in self.questions or task.strip() in titles
-
-    def most_answers(self) -> tuple[bool, int]:
-        ranks = ((not q.is_free_text, q.n_answers) for q in self.questions.values())
-        return max(ranks, default=(False, 0))
-
-    def version_notes(self) -> list[str]:
-        if self.n_other_version or len(self.versions) < 2:
-            return []
-        shown = ", ".join(f"{v} ({n:,} rows)" for v, n in self.versions.most_common(8))
-        more = f" and {len(self.versions) - 8} more" if len(self.versions) > 8 else ""
-        return [
-            f"{len(self.versions)} versions of the workflow are read together: "
-            f"{shown}{more}. Choose with version=."
-        ]
-
-
 class _Export:
     """All workflows of a file, and the items and gold classes of its subjects."""
 
     def __init__(self, item_field: str | None, version: str | None) -> None:
         self.item_field, self.version = item_field, version
-        self.workflows: dict[str, _Workflow] = {}
+        self.workflows: dict[str, Workflow] = {}
         self.item_of: dict[str, str | None] = {}
         self.gold_of: dict[str, str] = {}
         self.n_rows = 0
+        self.seen: set[int] = set()  # hashes, which take less memory than the rows
 
     def add(self, number: int, row: dict[str, str]) -> None:
         self.n_rows += 1
         flow_id = row.get("workflow_id", "")
         if flow_id not in self.workflows:
-            self.workflows[flow_id] = _Workflow(row.get("workflow_name", ""))
+            self.workflows[flow_id] = Workflow(row.get("workflow_name", ""))
         flow = self.workflows[flow_id]
         flow.n_rows += 1
         version = row.get("workflow_version", "")
@@ -197,13 +147,20 @@ class _Export:
         if self.version not in (None, version, version.split(".")[0]):
             flow.n_other_version += 1
             return
+        if self.is_repeat(row):
+            flow.n_same += 1
+            return
         where = f"row {number:,} (classification {row.get('classification_id', '?')})"
         given = parsed(row["annotations"] or "[]", f"{where}, column 'annotations',")
-        parts = list(_flat(given, where))
-        flow.n_asked.update({str(part["task"]) for part in parts})
-        subject = self.subject(row, where)
-        for part in parts:
-            _add_answer(flow, row, subject, part)
+        is_gold = row.get("gold_standard", "").lower() in ("true", "t", "1")
+        item = self.subject(row, where)
+        who = Classified(item, annotator_of(row), version, is_gold)
+        flow.add(who, _flat(given, where))
+
+    def is_repeat(self, row: dict[str, str]) -> bool:
+        """Return whether this classification, with its id, was in an earlier row."""
+        content = annotator_of(row), row["subject_ids"], row["annotations"]
+        return is_again(content, row.get("classification_id"), self.seen)
 
     def subject(self, row: dict[str, str], where: str) -> str | None:
         """Return the item of a row; the metadata of each subject is parsed once."""
@@ -221,9 +178,9 @@ class _Export:
             parsed(text or "{}", f"{where}, column 'subject_data',")
         )
         if self.item_field is not None:
-            item = _text(fields.get(self.item_field))
+            item = text_of(fields.get(self.item_field))
         gold = next((v for k, v in fields.items() if _is_gold_name(k)), None)
-        if item is not None and _text(gold) is not None:
+        if item is not None and text_of(gold) is not None:
             self.gold_of[item] = str(gold)
         return item
 
@@ -232,7 +189,8 @@ class _Export:
     ) -> tuple[str, list[str]]:
         """Return the workflow that is named, or that has the most answers to a task."""
         flows = self.workflows
-        ranked = sorted(flows, key=lambda f: flows[f].most_answers(), reverse=True)
+        rank = {flow_id: flow.most_answers() for flow_id, flow in flows.items()}
+        ranked = sorted(flows, key=lambda flow_id: rank[flow_id], reverse=True)
         shown = [f"{f!r} ({flows[f].name}), {flows[f].n_rows:,} rows" for f in ranked]
         if wanted is not None:
             named = [f for f in ranked if str(wanted).strip() in (f, flows[f].name)]
@@ -258,17 +216,19 @@ class _Export:
                 f"workflow {flow_id!r} has no version {self.version!r}; it has "
                 f"{listed(flow.versions, 20)}."
             )
-        name, more = chosen_question(flow.questions, task)
+        questions = flow.questions(task)
+        name, more = chosen_question(questions, task)
         made = from_question(
             "Zooniverse classification export",
-            flow.questions[name],
+            questions[name],
             self.n_rows,
-            notes + more + flow.version_notes(),
+            notes + more + flow.notes(name, task),
         )
-        n_silent = flow.n_rows - flow.n_other_version - flow.n_asked[name]
+        made.by_version = flow.answers_by_version(name)
         _count(made, "other workflow", self.n_rows - flow.n_rows)
         _count(made, "other version of the workflow", flow.n_other_version)
-        _count(made, f"task {name} was not asked", n_silent)
+        _count(made, SAME, flow.n_same)
+        _count(made, f"task {name} was not asked", flow.n_silent(name))
         note_gold_answers(made, EXPERT, "by experts (gold_standard)")
         self.add_subject_gold(made)
         return _with_gravity_spy_names(made)
@@ -280,26 +240,6 @@ class _Export:
         if gold:
             made.gold = {**gold, **made.gold}
             made.notes.append(f"{len(gold):,} gold classes are from subject metadata.")
-
-
-def _add_answer(
-    flow: _Workflow, row: dict[str, str], subject: str | None, part: dict[str, Any]
-) -> None:
-    name = str(part["task"])
-    if name not in flow.questions:
-        flow.questions[name] = Question(part.get("task_label") or "")
-    question = flow.questions[name]
-    answers, problem = answers_in(part.get("value"))
-    if problem or subject is None:
-        question.left_out[problem or "no id for the subject"] += 1
-    elif row.get("gold_standard", "").lower() in ("true", "t", "1"):
-        question.left_out[EXPERT] += 1
-        for answer in answers:
-            question.add_gold(subject, answer)
-    else:
-        annotator = annotator_of(row)
-        for answer in answers:
-            question.add(subject, annotator, answer)
 
 
 def _flat(given: Any, where: str) -> Iterator[dict[str, Any]]:
@@ -322,19 +262,6 @@ def _flat(given: Any, where: str) -> Iterator[dict[str, Any]]:
 
 def _is_combo(value: list[Any]) -> bool:
     return all(isinstance(v, dict) and {"task", "value"} <= v.keys() for v in value)
-
-
-def _option(value: Any) -> str | None:
-    """Return the text of a single choice: of a list, or of a dropdown menu."""
-    if isinstance(value, dict):
-        if not value.keys() <= {"value", "option", "label", "select_label"}:
-            return None
-        value = value.get("label") or value.get("value")
-    return None if isinstance(value, dict | list) else _text(value)
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None or value == "" else str(value)
 
 
 def _subject_fields(data: Any) -> dict[str, Any]:
@@ -361,5 +288,9 @@ def _with_gravity_spy_names(made: RawAnnotations) -> RawAnnotations:
     kept = f" ({listed(unknown)} stay as they are)" if unknown else ""
     made.notes.append(f"Gravity Spy's choice codes became class names{kept}.")
     made.answer = made.answer._replace(names=np.array(names, dtype=object))
+    by_version: Counter[tuple[str, str]] = Counter()
+    for (version, code), n in made.by_version.items():
+        by_version[version, GRAVITY_SPY.get(code, code)] += n
+    made.by_version = by_version
     made.gold = {item: GRAVITY_SPY.get(c, c) for item, c in made.gold.items()}
     return made

@@ -52,7 +52,7 @@ class SparseGPClassifier(CrowdClassifier):
     scaling: str = "auto"
     batch_size: int = 500
     max_epochs: int | None = None
-    tol: float | int | None = 3e-5
+    tol: float | int | None = 3e-4
     time_limit: float | int | None = None
     learning_rate: float | int = 0.03
     natural_rate: float | int = 0.03

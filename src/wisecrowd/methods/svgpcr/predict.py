@@ -10,6 +10,7 @@ import numpy as np
 
 from wisecrowd._types import Array
 from wisecrowd.features import InMemory, filled
+from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
@@ -29,6 +30,7 @@ def predictive(settings: Any, gp: SparseGP, X: Array) -> Array:
 def _by_pieces(
     function: Callable[..., Any], settings: Any, gp: SparseGP, X: Array
 ) -> list[Array]:
+    check_not_forked()
     recipe = Recipe(
         kernel=kernels.as_kernel(settings.kernel),
         link=links.as_link(settings.link, settings.epsilon),

@@ -14,6 +14,7 @@ from wisecrowd.answers import Answers
 from wisecrowd.base import Learned
 from wisecrowd.features import InMemory
 from wisecrowd.fit.checkpoint import Checkpoint
+from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.fit.stochastic import Run, Schedule, completed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths.gp import class_posterior, kernels, links
@@ -58,6 +59,7 @@ def trained(
         shared=settings.shared_kernel,
         n_items=len(X),
     )
+    check_not_forked()
     scale = scaling(X, settings.scaling)
     features = InMemory(scale.apply(X, settings.dtype))
     seed = settings._seed()

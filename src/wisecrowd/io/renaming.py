@@ -1,0 +1,133 @@
+"""New names of answers: read from a text, a dictionary or a file, and applied."""
+
+import csv
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wisecrowd._checks import InputError, counted, listed
+from wisecrowd.io.columns import Coded
+from wisecrowd.io.sources import errors_that_name, existing_file, open_text, parsed
+
+if TYPE_CHECKING:
+    from wisecrowd.io.raw import RawAnnotations
+
+Renaming = Mapping[Any, Any] | str | PathLike[str]
+HEADERS = {("old", "new"), ("from", "to"), ("code", "name"), ("answer", "class")}
+MOST_BYTES = 1 << 24  # a file of names is small
+HOW = (
+    "Give rename={'old': 'new'}, the text 'old=new,other=name', or a file with one "
+    'pair per line (CSV, or old=new) or JSON {"old": "new"}.'
+)
+
+
+def new_names(rename: Renaming | None) -> dict[str, str]:
+    """Return the new name of each old one.
+
+    Examples
+    --------
+    >>> new_names("GRFF=GIRAFFE, BFFL=BUFFALO")
+    {'GRFF': 'GIRAFFE', 'BFFL': 'BUFFALO'}
+    """
+    if rename is None:
+        return {}
+    if isinstance(rename, Mapping):
+        return _checked(list(rename.items()))
+    if not isinstance(rename, str | PathLike):
+        raise InputError(f"rename= is a {type(rename).__name__}. {HOW}")
+    if isinstance(rename, str) and "=" in rename and not Path(rename).is_file():
+        return _checked(_pairs(next(csv.reader([rename], skipinitialspace=True), [])))
+    if not Path(rename).expanduser().is_file():
+        raise InputError(f"rename={str(rename)!r} is neither old=new nor a file. {HOW}")
+    with errors_that_name(rename):
+        return _from_file(existing_file(rename))
+
+
+def renamed(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotations":
+    """Return the annotations with new names of answers, and a note about them."""
+    if not names:
+        return found
+    old = [_key(name) for name in found.answer.names.tolist()]
+    gold = {item: names.get(_key(known), known) for item, known in found.gold.items()}
+    hit = np.array([name in names for name in old] + [False])
+    n_renamed = int(hit[found.answer.codes].sum())
+    notes = [f"{counted(n_renamed, 'answer')} were renamed (rename=)."]
+    unknown = [name for name in names if name not in old]
+    if unknown:
+        notes.append(
+            f"rename= names answers that nobody gave, and they are ignored: "
+            f"{listed(unknown, 5)}."
+        )
+    # Text from here on: whole numbers are recognised later, as in a CSV file.
+    fresh = np.empty(len(old), dtype=object)
+    fresh[:] = [names.get(name, name) for name in old]
+    by_version: Counter[tuple[str, str]] = Counter()
+    for (version, name), n in found.by_version.items():
+        by_version[version, names.get(name, name)] += n
+    return replace(
+        found,
+        answer=Coded(found.answer.codes, fresh),
+        gold={item: None if k is None else _key(k) for item, k in gold.items()},
+        notes=[*found.notes, *notes],
+        typed=found.typed - {"answer"},
+        by_version=by_version,
+    )
+
+
+# -- inside ---------------------------------------------------------------------
+
+
+def _key(name: Any) -> str:
+    """Return a name as it is in a text file; 1.0 is 1."""
+    if isinstance(name, float) and name.is_integer():
+        name = int(name)
+    return str(name)
+
+
+def _from_file(path: Path) -> dict[str, str]:
+    with open_text(path) as file:
+        content = file.read(MOST_BYTES)
+    if content.lstrip().startswith("{"):
+        made = parsed(content, "the file")
+        return _checked(list(made.items()))
+    lines = [line for line in content.splitlines() if line.strip()]
+    if all("=" in line for line in lines):
+        return _checked(_pairs(lines))
+    delimiter = "\t" if lines and "\t" in lines[0] else ","
+    rows = list(csv.reader(lines, delimiter=delimiter))
+    if any(len(row) != 2 for row in rows):
+        raise InputError(f"rename=: each line has two names. {HOW}")
+    if rows and tuple(name.strip().lower() for name in rows[0]) in HEADERS:
+        rows = rows[1:]
+    return _checked([(row[0], row[1]) for row in rows])
+
+
+def _pairs(texts: list[str]) -> list[tuple[str, str]]:
+    pairs = []
+    for text in texts:
+        old, equals, new = text.partition("=")
+        if not equals:
+            raise InputError(f"rename=: {text!r} is not old=new. {HOW}")
+        pairs.append((old, new))
+    return pairs
+
+
+def _checked(pairs: list[tuple[Any, Any]]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for old, new in pairs:
+        if not all(isinstance(name, str | int | np.integer) for name in (old, new)):
+            raise InputError(f"rename=: {old!r} -> {new!r} is not two names. {HOW}")
+        before, after = str(old).strip(), str(new).strip()
+        if not before or not after:
+            raise InputError(f"rename=: {before!r} = {after!r} has no name. {HOW}")
+        if names.get(before, after) != after:
+            raise InputError(f"rename=: {before!r} has two new names. {HOW}")
+        names[before] = after
+    if not names:
+        raise InputError(f"rename= has no names in it. {HOW}")
+    return names

@@ -1,0 +1,222 @@
+"""Whether what a file says can be a fitted model: shapes, types, finite numbers.
+
+A checksum shows that a file is as it was written, and not by whom. So everything that
+predictions and tables use is checked against what the class needs, before it is used.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from wisecrowd._types import Array
+from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
+from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
+from wisecrowd.persist import records
+from wisecrowd.skills import Ability, ConfusionMatrices, Tally, Trusted, Votes
+
+CLOSE = 1e-3  # how far a sum of probabilities may be from one, in 32 bits
+MAX_SAMPLES = 100_000  # of a link: the memory of a prediction grows with them
+Sizes = dict[str, int]
+
+
+class Unfit(ValueError):
+    """What was read cannot be a fitted model; the message says why."""
+
+
+def check_model(model: Any) -> None:
+    """Raise `Unfit` if a model could not have been fitted."""
+    sizes = _check_vocabularies(model)
+    learned = _attribute(model, "learned_", Learned)
+    _attribute(model, "trace_", pd.DataFrame)
+    _check_proba(learned.proba, "proba", (sizes["N"], sizes["C"]))
+    _check_proba(learned.class_prior, "class_prior", (sizes["C"],))
+    if isinstance(model, WithConfusionMatrices):
+        _of_type(learned.skills, "skills", ConfusionMatrices)
+    _check_record(learned.skills, "skills", sizes)
+    if hasattr(model, "easiness_"):
+        _check_array(model.easiness_, "easiness_", (sizes["N"],), above=0.0)
+    if isinstance(model, CrowdClassifier):
+        _check_classifier(model, learned.classifier, sizes)
+
+
+def _check_vocabularies(model: Any) -> Sizes:
+    names = {"C": "classes_", "K": "answers_", "A": "annotators_", "N": "items_"}
+    sizes = {}
+    for axis, name in names.items():
+        values = _attribute(model, name, np.ndarray)
+        if values.ndim != 1 or not len(values) or values.dtype.kind not in "OUiubM":
+            raise Unfit(f"{name} is not a list of names")
+        if not pd.Index(values).is_unique:
+            raise Unfit(f"{name} has a name twice")
+        sizes[axis] = len(values)
+    if not np.array_equal(model.answers_[: sizes["C"]], model.classes_):
+        raise Unfit("the classes are not the first answers")
+    n_answers = _attribute(model, "n_answers_", np.ndarray)
+    _check_array(n_answers, "n_answers_", (sizes["A"],), least=0.0)
+    return sizes
+
+
+def _check_classifier(model: Any, classifier: Any, sizes: Sizes) -> None:
+    n_features = _attribute(model, "n_features_in_", int)
+    if n_features < 1:
+        raise Unfit(f"n_features_in_ is {n_features}")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and np.shape(names) != (n_features,):
+        raise Unfit("feature_names_in_ does not name every feature")
+    if hasattr(model, "_check_settings"):
+        model._check_settings()
+    samples = getattr(getattr(model, "link", None), "n_samples", 1)
+    if not (isinstance(samples, int) and 1 <= samples <= MAX_SAMPLES):
+        raise Unfit(f"the link has {samples} samples")
+    _check_record(classifier, "classifier", sizes | {"D": n_features})
+    if isinstance(classifier, SparseGP):
+        _check_kernel(model.kernel, classifier.kernel, sizes | {"D": n_features})
+
+
+# -- records ------------------------------------------------------------------------
+
+
+def _check_record(record: Any, name: str, sizes: Sizes) -> None:
+    """Check a record by its own rule; of one without a rule, that it is finite."""
+    if not records.is_record(record):
+        raise Unfit(f"{name} is a {type(record).__name__}")
+    rule = RULES.get(type(record))
+    if rule is not None:
+        rule(record, sizes)
+        return
+    for field, value in records.parts(record).items():
+        if isinstance(value, np.ndarray):
+            _check_array(value, field, value.shape)
+
+
+def _check_confusion_matrices(skills: ConfusionMatrices, sizes: Sizes) -> None:
+    n, table = sizes["A"], (sizes["C"], sizes["K"])
+    n_priors = len(_of_type(skills.prior, "prior", np.ndarray))
+    if n_priors not in (1, n):
+        raise Unfit(f"prior has {n_priors} tables for {n} annotators")
+    _check_array(skills.prior, "prior", (n_priors, *table), above=0.0)
+    _check_array(skills.counts, "counts", (n, *table), above=0.0)
+    _check_number(skills.dependence, "dependence", 0.0, 1.0)
+    if skills.hit_variance is not None:
+        _check_array(skills.hit_variance, "hit_variance", (n,))
+    if skills.hyper is not None:
+        _of_type(skills.hyper, "hyper", tuple)
+        for value in skills.hyper:
+            _check_array(value, "hyper", np.broadcast_shapes(np.shape(value), table))
+
+
+def _check_tally(tally: Tally, sizes: Sizes) -> None:
+    shape = (sizes["A"], sizes["C"], sizes["K"])
+    _check_array(tally.table, "table", shape, least=-CLOSE)
+    _check_array(tally.hit_variance, "hit_variance", (sizes["A"],))
+
+
+def _check_votes(skills: Votes | Trusted, sizes: Sizes) -> None:
+    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
+
+
+def _check_ability(skills: Ability, sizes: Sizes) -> None:
+    _check_array(skills.mean, "mean", (sizes["A"],))
+    _check_array(skills.spread, "spread", (sizes["A"],), above=0.0)
+    _check_number(skills.prior_spread, "prior_spread", 0.0, np.inf)
+    _check_number(skills.easiness, "easiness", 0.0, np.inf)
+    if (skills.n_classes, skills.n_answers) != (sizes["C"], sizes["K"]):
+        raise Unfit("the abilities are of another number of classes")
+
+
+def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
+    n_classes, n_features = sizes["C"], sizes["D"]
+    n_inducing = len(_of_type(gp.inducing, "inducing", np.ndarray))
+    _check_array(gp.inducing, "inducing", (n_inducing, n_features))
+    _check_array(gp.shift, "shift", (n_classes, n_inducing))
+    _check_array(gp.precision, "precision", (n_classes, n_inducing, n_inducing))
+    scaling = _of_type(gp.scaling, "scaling", Scaling)
+    for name, value in scaling._asdict().items():
+        above = 0.0 if name == "spread" else None
+        _check_array(value, name, (n_features,), above=above)
+    _check_number(gp.jitter, "jitter", 0.0, 1.0)
+    _check_number(gp.epsilon, "epsilon", 0.0, 1.0)
+    _check_number(gp.sharpness, "sharpness", 0.0, np.inf)
+
+
+def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
+    """Check the parameters of a kernel, without JAX: by its name, or by its parts."""
+    needed = {"log_variance"}
+    if kernel == "linear+se" or hasattr(kernel, "left"):
+        needed = {"left", "right"}
+    elif hasattr(kernel, "shape") or (isinstance(kernel, str) and kernel != "linear"):
+        needed = {"log_scale", "log_variance"}
+    if not isinstance(params, dict) or set(params) != needed:
+        raise Unfit("the parameters are not those of the kernel")
+    for name, value in params.items():
+        if needed == {"left", "right"}:
+            part = getattr(kernel, name, "linear" if name == "left" else "se")
+            _check_kernel(part, value, sizes)
+            continue
+        shape = np.shape(_of_type(value, name, np.ndarray))
+        first, rest = shape[:1], shape[1:]
+        if first not in ((1,), (sizes["C"],)) or rest not in ((), (sizes["D"],)):
+            raise Unfit(f"{name} has the shape {shape}")
+        _check_array(value, name, shape)
+
+
+RULES: dict[type, Callable[[Any, Sizes], None]] = {
+    Ability: _check_ability,
+    ConfusionMatrices: _check_confusion_matrices,
+    SparseGP: _check_gp,
+    Tally: _check_tally,
+    Trusted: _check_votes,
+    Votes: _check_votes,
+}
+"""What the arrays of each record have to be."""
+
+
+# -- values -------------------------------------------------------------------------
+
+
+def _attribute(model: Any, name: str, kind: type) -> Any:
+    if not hasattr(model, name):
+        raise Unfit(f"{name} is missing")
+    return _of_type(getattr(model, name), name, kind)
+
+
+def _of_type(value: Any, name: str, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise Unfit(f"{name} is a {type(value).__name__}, not a {kind.__name__}")
+    return value
+
+
+def _check_array(
+    values: Any,
+    name: str,
+    shape: tuple[int, ...],
+    *,
+    least: float | None = None,
+    above: float | None = None,
+) -> None:
+    _of_type(values, name, np.ndarray)
+    if values.shape != shape:
+        raise Unfit(f"{name} has the shape {values.shape}, not {shape}")
+    if values.dtype.kind not in "fiub":
+        raise Unfit(f"{name} has the type {values.dtype}")
+    if not np.isfinite(values).all():
+        raise Unfit(f"{name} has an entry that is not finite")
+    if least is not None and (values < least).any():
+        raise Unfit(f"{name} has an entry below {least:g}")
+    if above is not None and (values <= above).any():
+        raise Unfit(f"{name} has an entry that is not above {above:g}")
+
+
+def _check_proba(values: Array, name: str, shape: tuple[int, ...]) -> None:
+    _check_array(values, name, shape, least=-CLOSE)
+    if (abs(values.sum(-1) - 1) > CLOSE * shape[-1]).any():
+        raise Unfit(f"{name} does not sum to one")
+
+
+def _check_number(value: Any, name: str, least: float, most: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise Unfit(f"{name} is a {type(value).__name__}")
+    if not (least <= value <= most and np.isfinite(value)):
+        raise Unfit(f"{name} is {value}")

@@ -1,0 +1,243 @@
+"""Models that were altered and signed again are refused with a sentence, in time."""
+
+import hashlib
+import json
+import resource
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load as unpacked
+from safetensors.numpy import save as packed
+
+import wisecrowd as wc
+from wisecrowd.persist.files import body_sha256
+
+SAVED = Path(__file__).parents[1] / "saved" / "version1"
+METHODS = ("majority-vote", "dawid-skene", "bcc", "glad", "svgpcr", "svgp")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """From the name of a method to the content of its two files."""
+    found = {}
+    for name in METHODS:
+        folder = tmp_path_factory.mktemp(name)
+        wc.save(wc.load(SAVED / name), folder)
+        numbers = (folder / "model.safetensors").read_bytes()
+        found[name] = (json.loads((folder / "model.json").read_text()), numbers)
+    return found
+
+
+def signed(folder, body, tensors):
+    """Write a model as an attacker would: with the right checksums."""
+    numbers = packed(tensors) if isinstance(tensors, dict) else tensors
+    body = body | {"tensors_sha256": hashlib.sha256(numbers).hexdigest()}
+    body["sha256"] = body_sha256(body)
+    folder.mkdir(exist_ok=True)
+    (folder / "model.json").write_text(json.dumps(body))
+    (folder / "model.safetensors").write_bytes(numbers)
+    return folder
+
+
+@contextmanager
+def memory_limit(megabytes):
+    """Let the process have so much more address space."""
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    old = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, old)
+
+
+def refused(folder, *words):
+    with pytest.raises(wc.InputError) as error:
+        wc.load(folder)
+    said = str(error.value)
+    assert "\n" not in said
+    for word in words:
+        assert word in said
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_model_that_was_only_signed_again_loads(name, saved, tmp_path):
+    body, numbers = saved[name]
+    wc.load(signed(tmp_path, body, unpacked(numbers)))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_missing_attribute_is_named(name, saved, tmp_path):
+    body, numbers = saved[name]
+    needed = [key for key in body["fitted"] if key not in ("feature_names_in_",)]
+    for key in needed:
+        fitted = {k: v for k, v in body["fitted"].items() if k != key}
+        folder = signed(tmp_path, body | {"fitted": fitted}, numbers)
+        if key != "easiness_":
+            refused(folder, "model.json is damaged", key)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("how", ["cut", "nan", "longer", "text"])
+def test_every_array_that_is_used_is_checked(name, how, saved, tmp_path):
+    body, numbers = saved[name]
+    tensors = unpacked(numbers)
+    used = [key for key in tensors if ".trace_" not in key and "settings." not in key]
+    assert len(used) >= 4
+    for key in used:
+        altered = dict(tensors)
+        value = tensors[key]
+        if how == "cut" and value.ndim and len(value):
+            altered[key] = np.ascontiguousarray(value[:-1])
+        elif how == "longer" and value.ndim:
+            altered[key] = np.concatenate([value, value[-1:]])
+        elif how == "nan" and value.dtype.kind == "f" and value.size:
+            altered[key] = value.copy()
+            altered[key].flat[-1] = np.nan
+        elif how == "text":
+            altered[key] = np.zeros(value.shape, np.complex64)
+        else:
+            continue
+        refused(signed(tmp_path, body, altered), "damaged")
+
+
+BOMBS = {
+    "wide text": {
+        "kind": "text_array", "dtype": "<U1000000000", "shape": [1], "values": ["a"],
+    },
+    "wide bytes": {
+        "kind": "text_array", "dtype": "|S1000000000", "shape": [1], "values": ["a"],
+    },
+    "void": {"kind": "scalar", "dtype": "|V1000000000", "bytes": "00"},
+    "structure": {"kind": "text_array", "dtype": "f8,O", "shape": [0], "values": []},
+    "long range": {
+        "kind": "table",
+        "rows": {"name": None, "range": [0, 10**12, 1]},
+        "names": {"name": None, "range": [0, 1, 1]},
+        "columns": [
+            {
+                "type": "object",
+                "values": {
+                    "kind": "text_array", "dtype": "|O", "shape": [1], "values": ["a"],
+                },
+            }
+        ],
+    },
+    "empty range": {
+        "kind": "table",
+        "rows": {"name": None, "range": [0, 10**12, 1]},
+        "names": {"name": None, "range": [0, 0, 1]},
+        "columns": [],
+    },
+    "one tensor many times": [
+        {"kind": "array", "tensor": "fitted.learned_.proba", "axes": [0, 1]}
+    ] * 50,
+    "many wide texts": [
+        {"kind": "text_array", "dtype": "<U99999999", "shape": [1], "values": [""]}
+    ] * 20,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_file_cannot_ask_for_much_memory(bomb, saved, tmp_path):
+    body, numbers = saved["bcc"]
+    fitted = body["fitted"] | {"x_": BOMBS[bomb]}
+    folder = signed(tmp_path, body | {"fitted": fitted}, numbers)
+    with memory_limit(300):
+        refused(folder, "damaged")
+
+
+def nested(depth):
+    form = 1
+    for _ in range(depth):
+        form = [form]
+    return form
+
+
+def test_deep_nesting_is_a_sentence(saved, tmp_path):
+    body, numbers = saved["bcc"]
+    fitted = body["fitted"] | {"x_": nested(400)}
+    text = json.dumps(body | {"fitted": fitted}).replace(
+        json.dumps(nested(400)), "[" * 100_000 + "1" + "]" * 100_000
+    )
+    (tmp_path / "model.json").write_text(text)
+    (tmp_path / "model.safetensors").write_bytes(numbers)
+    refused(tmp_path, "damaged")
+
+
+MANY_SAMPLES = {"kind": "record", "name": "Softmax", "fields": {"n_samples": 10**12}}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("svgpcr", {"dtype": "<U100000000"}),
+        ("svgpcr", {"n_inducing": -3}),
+        ("svgp", {"kernel": "linear+se"}),
+        ("svgp", {"kernel": "linear"}),
+        ("svgpcr", {"link": MANY_SAMPLES}),
+    ],
+    ids=str,
+)
+def test_settings_that_predictions_use_are_checked(name, settings, saved, tmp_path):
+    body, numbers = saved[name]
+    changed = body | {"settings": body["settings"] | settings}
+    refused(signed(tmp_path, changed, numbers))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_changes_of_a_model_are_sentences_or_models(seed, saved, tmp_path):
+    """Replace random values of model.json; what loads can be used, or is refused."""
+    rng = np.random.default_rng(seed)
+    for name in METHODS:
+        body, numbers = saved[name]
+        for _ in range(12):
+            folder = signed(tmp_path, mutated(body, rng), numbers)
+            try:
+                model = wc.load(folder)
+            except wc.InputError:
+                continue
+            model.annotator_summary()
+            assert np.isfinite(model.confusion_).all()
+
+
+ODD = (None, True, -1, 0, 10**30, 1.5, "x", [], {}, {"kind": "float", "value": "nan"})
+
+
+def mutated(body, rng):
+    """Return a copy in which one value of the fitted attributes is another one."""
+    body = json.loads(json.dumps(body))
+    place = body["fitted"]
+    while True:
+        keys = range(len(place)) if isinstance(place, list) else list(place)
+        key = keys[rng.integers(len(keys))]
+        if isinstance(place[key], list | dict) and place[key] and rng.random() < 0.8:
+            place = place[key]
+            continue
+        odd = ODD[rng.integers(len(ODD))]
+        if rng.random() < 0.3:
+            del place[key]
+        else:
+            place[key] = odd
+        return body
+
+
+def test_loading_a_classifier_imports_no_jax(saved, tmp_path):
+    body, numbers = saved["svgpcr"]
+    folder = signed(tmp_path, body, numbers)
+    code = (
+        "import sys, wisecrowd; wisecrowd.load(sys.argv[1]); "
+        "print('jax' in sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout == "False\n"
