@@ -71,12 +71,12 @@ def test_confusion_and_ranking_come_back_and_votes_are_beaten(name, crowds, bcc)
 
 
 @pytest.mark.parametrize("prior", ["learned", "diagonal"])
-def test_ninety_percent_intervals_of_the_accuracy_hold_it_so_often(prior, crowds):
+def test_ninety_percent_intervals_of_the_accuracy_hold_it_so_often(prior, crowds, bcc):
     inside = []
-    for _, confusion, _, answers in crowds:
-        summary = (
-            wc.BCC(annotator_prior=prior).fit(answers).annotator_summary(level=0.9)
-        )
+    for (_, confusion, _, answers), learned in zip(crowds, bcc, strict=True):
+        given = prior != "learned"
+        model = wc.BCC(annotator_prior=prior).fit(answers) if given else learned
+        summary = model.annotator_summary(level=0.9)
         accuracy = confusion[:, range(N_CLASSES), range(N_CLASSES)].mean(1)
         inside.append(summary["low"].le(accuracy) & summary["high"].ge(accuracy))
     assert 0.83 < np.mean(inside) < 0.97  # 160 annotators: two standard errors are .05
