@@ -55,7 +55,7 @@ def test_too_many_answers_are_refused_with_the_option_that_helps(run, tmp_path):
 def test_an_unknown_ending_is_a_sentence(run, tmp_path):
     result = run("simulate", "-o", tmp_path / "crowd.xyz")
     assert result.exit_code == 2
-    assert "'.xyz' says no format" in result.stderr
+    assert "'.xyz' is not a known format" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -259,13 +259,13 @@ def test_two_long_priors_that_differ_in_one_place_have_two_fingerprints():
 def test_a_checkpoint_that_was_cut_off_is_refused(share, data, left_behind):
     content = left_behind.read_bytes()
     left_behind.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(InputError, match=r"is not a whole checkpoint .*\.$"):
+    with pytest.raises(InputError, match=r"is not a (whole )?checkpoint .*\.$"):
         resumable(left_behind).fit(*data[:2])
 
 
 def test_another_file_is_refused_and_left_alone(data, path):
     path.write_text("item,annotator,answer\n" * 100)
-    with pytest.raises(InputError, match="is not a whole checkpoint"):
+    with pytest.raises(InputError, match="is not a (whole )?checkpoint"):
         resumable(path).fit(*data[:2])
     assert path.read_text().startswith("item,")
     save_file({"weights": np.zeros(3)}, path)  # somebody else's model

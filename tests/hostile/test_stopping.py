@@ -15,6 +15,11 @@ import pytest
 import wisecrowd as wc
 from wisecrowd.results.run_folder import FILES
 
+pytestmark = [  # a test forks beside JAX's threads; the child runs a new program
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 SLOW = pytest.mark.slow
 SRC = str(Path(wc.__file__).parents[1])
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}

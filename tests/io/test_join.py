@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 import wisecrowd as wc
 from wisecrowd import InputError
-from wisecrowd.base import CrowdClassifier
+from wisecrowd.base import answers_of_rows
 from wisecrowd.io.join import join_features, join_note, read_feature_table
 
 ROWS = [(7, "ann", "cat"), (7, "bob", "dog"), (10, "ann", "dog")]
@@ -41,7 +41,7 @@ def test_library_and_files_join_7_and_text_7_alike(left, right, tmp_path):
     for joined in (
         join_features(read, table),
         answers(left).align(ids),
-        CrowdClassifier._answers_of_rows(answers(left), ids),
+        answers_of_rows(answers(left), ids),
     ):
         assert joined.items.tolist() == ids
         assert joined.to_matrix().tolist() == MATRIX
@@ -80,7 +80,7 @@ def test_an_answer_on_an_unknown_item_is_an_error_that_names_it(tmp_path):
     with pytest.raises(InputError, match=r"parquet: 1 of 3 answered items .*'77'"):
         join_features(more, table)
     with pytest.raises(InputError, match=r"1 of 3 answered items .*'77'"):
-        CrowdClassifier._answers_of_rows(more, IDS)
+        answers_of_rows(more, IDS)
 
 
 def test_gold_of_an_item_without_features_is_dropped(tmp_path):

@@ -151,6 +151,7 @@ def test_a_given_dependence_is_kept_and_a_wrong_one_refused():
             BCC(dependence=wrong).fit(answers)
 
 
+@pytest.mark.filterwarnings("ignore:.*new:UserWarning")
 def test_strangers_who_agree_are_two():
     model = BCC(dependence=0.5).fit(contract.crowd(n_items=30))
     answers = [["x", "x"], ["new", "newer"], ["dog", "dog"]]

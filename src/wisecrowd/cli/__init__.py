@@ -66,12 +66,12 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def _explained(error: Exception, command: str) -> int:
+def _explained(error: Exception, command: str | None) -> int:
     """Print what is wrong; return the exit code. What Typer knows goes on to it."""
-    from wisecrowd._checks import InputError
-
     if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "exit_code"):
         raise error
+    from wisecrowd._checks import InputError
+
     if isinstance(error, InputError):
         _complain(str(error))
     elif isinstance(error, OSError):

@@ -205,8 +205,8 @@ def answers_from(path: Path, reading: Reading) -> "Annotations":
 
 def with_names(table: "FeatureTable") -> Any:
     """Return the features as a fit should get them: with names, if they have names."""
-    if table.names is None:
-        return table.X
+    if table.names is None or len(table.names) != table.X.shape[1]:
+        return table.X  # one column of vectors has one name
     import pandas as pd
 
     return pd.DataFrame(table.X, columns=table.names, copy=False)
