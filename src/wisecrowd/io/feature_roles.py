@@ -26,7 +26,6 @@ CLASS_NAMES = (
     "class",
     "classes",
     "target",
-    "y",
     "answer",
 )
 """The names of columns that hold the class, which is not a feature."""
