@@ -118,8 +118,10 @@ def test_ids_of_the_wrong_length_in_npz_are_refused(tmp_path):
 
 def test_names_and_classes_in_npz_are_told_apart(tmp_path):
     X = FRAME[["w", "h"]].to_numpy()
-    np.savez(tmp_path / "f.npz", X=X, ids=np.arange(N), y=np.ones(N), names=["w", "h"])
+    np.savez(
+        tmp_path / "f.npz", X=X, ids=np.arange(N), target=np.ones(N), names=["w", "h"]
+    )
     table = read_feature_table(tmp_path / "f.npz")
     assert table.names == ["w", "h"]
-    assert table.left_out == {"y": "the class"}
+    assert table.left_out == {"target": "the class"}
     assert table.items.tolist() == list(range(N))
