@@ -45,7 +45,7 @@ class Commands(TyperGroup):
             except KeyboardInterrupt:
                 raise typer.Exit(INTERRUPTED) from None
             except Exception as error:
-                code = _explained(error, ctx.invoked_subcommand)
+                code = _explained(error, ctx.invoked_subcommand or "wisecrowd")
         raise typer.Exit(code)
 
 
@@ -66,7 +66,7 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def _explained(error: Exception, command: str | None) -> int:
+def _explained(error: Exception, command: str) -> int:
     """Print what is wrong; return the exit code. What Typer knows goes on to it."""
     if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "exit_code"):
         raise error
