@@ -44,6 +44,7 @@ def abandon() -> None:
     """Remove the temporary files of this process, which is about to end."""
     for path in list(_unfinished):
         _remove(path)
+        _unfinished.add(path)  # it may be made again until the process has ended
 
 
 # -- one file -----------------------------------------------------------------------
@@ -94,14 +95,15 @@ def _temporary_file(path: Path) -> tuple[Path, int, int]:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+        _unfinished.add(temporary)
         handle = os.open(temporary, flags, 0o666)
         mode = stat.S_IMODE(os.fstat(handle).st_mode)  # as the umask has it
         os.chmod(temporary, 0o600)
         _lock(handle)
         # Another process may have taken it for a leftover before it was locked.
         if os.fstat(handle).st_nlink:
-            _unfinished.add(temporary)
             return temporary, handle, mode
+        _unfinished.discard(temporary)
         os.close(handle)
 
 
@@ -187,8 +189,8 @@ def staged(folder: Path, run: str, committing: str) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         stage = folder / f"{STAGE}{run}"
-        os.mkdir(stage)
         _unfinished.add(stage)
+        os.mkdir(stage)
         try:
             yield stage
             for path in stage.iterdir():

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from typing import Any
 
 INTERRUPTED = 130
@@ -35,9 +36,16 @@ def stop_on_signals() -> None:
     _kept.extend((receiver, sender))
     for number in mine:
         # Without a handler of Python nothing is written to the socket.
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, _rest)
     signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=_wait, args=(receiver, mine), daemon=True).start()
+
+
+def _rest(*_: Any) -> None:
+    """Hold the main thread, which would make new files while the old are removed."""
+    files = sys.modules.get("wisecrowd._files")
+    if files is None or not files.commit_lock._is_owned():
+        time.sleep(2 * PATIENCE)
 
 
 def _wait(receiver: socket.socket, mine: list[signal.Signals]) -> None:
@@ -57,6 +65,8 @@ def _end(number: signal.Signals) -> None:
     speaker = threading.Thread(target=_say, args=(sentence,), daemon=True)
     speaker.start()
     speaker.join(SAY_WITHIN)
+    if files is not None:
+        files.abandon()  # what compiled code of the main thread has opened meanwhile
     os._exit(128 + number)
 
 

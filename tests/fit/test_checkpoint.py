@@ -269,7 +269,7 @@ def test_another_file_is_refused_and_left_alone(data, path):
         resumable(path).fit(*data[:2])
     assert path.read_text().startswith("item,")
     save_file({"weights": np.zeros(3)}, path)  # somebody else's model
-    with pytest.raises(InputError, match=r"is not a checkpoint of this wisecrowd\.$"):
+    with pytest.raises(InputError, match=r"is not a checkpoint\. Choose"):
         resumable(path).fit(*data[:2])
 
 
