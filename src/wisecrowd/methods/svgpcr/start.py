@@ -69,10 +69,17 @@ def mean_and_spread(
     return mean, np.sqrt(squares / len(X))
 
 
+def n_points(X: Float[np.ndarray, "n D"], n_inducing: int) -> int:
+    """Return how many inducing points there will be: no more than distinct items."""
+    if len(X) > FEW * n_inducing:
+        return n_inducing
+    return min(n_inducing, len(np.unique(X, axis=0)))
+
+
 def inducing_points(
     X: Float[np.ndarray, "n D"], n_inducing: int, rng: np.random.RandomState
 ) -> Float[np.ndarray, "M D"]:
-    """Return the centres of k-means; all distinct items, where there are fewer."""
+    """Return the centres of k-means; all distinct items, where there are no more."""
     distinct = np.unique(X, axis=0) if len(X) <= FEW * n_inducing else X
     if len(distinct) <= n_inducing:
         return distinct.astype(np.float64)

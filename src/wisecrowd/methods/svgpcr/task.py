@@ -15,7 +15,7 @@ from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import links, sparse_gp
 from wisecrowd.methods.svgpcr import steps
 from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
-from wisecrowd.methods.svgpcr.steps import Visited
+from wisecrowd.methods.svgpcr.steps import Rates, Visited
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 from wisecrowd.skills.part import LearnableSkills
 
@@ -102,23 +102,34 @@ class SVGPCRTask:
 
     def steps(self, state: State, rows: Int[np.ndarray, "T B"], pace: Pace) -> State:
         """Take a chunk of steps, and keep q(z) of their items."""
+        rates = self.rates(pace)
+        gp, seen = steps.steps(*self.for_steps(state, rows, rates))
+        proba, agreement = state.proba.copy(), state.agreement.copy()
+        proba[rows] = np.asarray(seen.proba)
+        agreement[rows] = np.asarray(seen.agreement)
+        left = (1 - state.absorbed) * float(np.prod(1 - np.asarray(rates.natural)))
+        return state._replace(
+            gp=gp, proba=proba, agreement=agreement, absorbed=1 - left
+        )
+
+    def rates(self, pace: Pace) -> Rates:
+        """Return how far each step of a chunk goes."""
         cooling = LEAST_RATE + (1 - LEAST_RATE) * pace.cooling
         natural = self.natural_rate * pace.rate * pace.ramp * cooling
         adam = self.learning_rate * pace.rate * pace.cooling
-        gp, seen = steps.steps(
+        return Rates(jnp.asarray(natural), jnp.asarray(adam))
+
+    def for_steps(
+        self, state: State, rows: Int[np.ndarray, "T B"], rates: Rates
+    ) -> tuple[Any, ...]:
+        """Return what `steps.steps` is given."""
+        return (
             self.recipe_of(state),
             state.gp,
             jnp.asarray(self.data.features.batches(rows)),
             jnp.asarray(np.take(state.evidence, rows, axis=0)),
             self.number(state.epsilon),
-            steps.Rates(jnp.asarray(natural), jnp.asarray(adam)),
-        )
-        proba, agreement = state.proba.copy(), state.agreement.copy()
-        proba[rows] = np.asarray(seen.proba)
-        agreement[rows] = np.asarray(seen.agreement)
-        left = (1 - state.absorbed) * float(np.prod(1 - natural))
-        return state._replace(
-            gp=gp, proba=proba, agreement=agreement, absorbed=1 - left
+            rates,
         )
 
     def between(self, state: State, place: Place) -> State:
@@ -147,29 +158,40 @@ class SVGPCRTask:
 
     def visited(self, state: State, X: Any, evidence: Any) -> Visited:
         """Return what the model says about the items of one piece, without filling."""
-        n, n_items = len(X), self.recipe.n_items
+        found = steps.visited(*self.for_visited(state, X, evidence))
+        # Cut by NumPy: JAX would compile a slice for every number of items.
+        return jax.tree.map(lambda part: jnp.asarray(np.asarray(part)[: len(X)]), found)
+
+    def for_visited(self, state: State, X: Any, evidence: Any) -> tuple[Any, ...]:
+        """Return what `steps.visited` is given: the items are filled up."""
+        n_items = self.recipe.n_items
         batch = Batch(
             jnp.asarray(filled(X, n_items)), jnp.asarray(filled(evidence, n_items))
         )
-        found = steps.visited(
+        return (
             self.recipe_of(state),
             state.gp,
             batch,
             self.number(state.epsilon),
             self.number(state.absorbed),
         )
-        # Cut by NumPy: JAX would compile a slice for every number of items.
-        return jax.tree.map(lambda part: jnp.asarray(np.asarray(part)[:n]), found)
 
-    def watched(self, state: State) -> Watched:
-        """Return the bound on a fixed sample of the items."""
+    def for_watched(self, state: State) -> tuple[Any, Any]:
+        """Return the features and the evidence of the watched items."""
         at = watched_items(self.recipe.n_items, self.seed)
-        X = self.data.features.batches(at[None])[0]
-        terms = self.visited(state, X, state.evidence[at]).terms
-        divergence = Divergence(
+        return self.data.features.batches(at[None])[0], state.evidence[at]
+
+    def divergence(self, state: State) -> Divergence:
+        """Return what the skills of the annotators cost."""
+        return Divergence(
             jnp.asarray(state.skills.divergence()),
             jnp.asarray(state.skills.log_hyperprior()),
         )
+
+    def watched(self, state: State) -> Watched:
+        """Return the bound on a fixed sample of the items."""
+        terms = self.visited(state, *self.for_watched(state)).terms
+        divergence = self.divergence(state)
         bound = steps.bound(self.recipe, terms, state.gp.natural, divergence)
         named = {name: float(value) for name, value in bound._asdict().items()}
         shared = named["log_hyperprior"] - named["kl_gp"] - named["kl_annotators"]

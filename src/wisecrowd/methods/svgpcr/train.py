@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from wisecrowd._checks import InputError
@@ -19,10 +20,16 @@ from wisecrowd.fit.stochastic import Run, Schedule, completed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths.gp import class_posterior, kernels, links
 from wisecrowd.methods.svgpcr import model
+from wisecrowd.methods.svgpcr.ahead import compiling
 from wisecrowd.methods.svgpcr.ending import Ended, ended
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
 from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
-from wisecrowd.methods.svgpcr.start import N_FOR_START, inducing_points, scaling
+from wisecrowd.methods.svgpcr.start import (
+    N_FOR_START,
+    inducing_points,
+    n_points,
+    scaling,
+)
 from wisecrowd.methods.svgpcr.task import Data, State, SVGPCRTask
 
 
@@ -86,14 +93,23 @@ def trained(
         name = type(settings).__name__
         with Trace(name, schedule.n_steps, settings.progress) as trace:
 
-            def state(n_inducing: int, **how: Any) -> State:
-                return task.start(
-                    starting_skills(**how), starting_hyper(task, n_inducing)
+            def blank(n_inducing: int) -> State:
+                hyper = starting_hyper(
+                    task, features.batches(np.zeros((1, n_inducing), int))[0]
                 )
+                return task.start(starting_skills(blank=True), hyper)
 
-            run = keep.resumed(lambda: state(1, blank=True))
+            run = keep.resumed(lambda: blank(1))
             if run is None:
-                run = Run(state(int(settings.n_inducing)), seed, schedule.n_steps)
+                rng = np.random.RandomState(seed)
+                some = rng.permutation(len(X))[:N_FOR_START]
+                some = features.batches(some[None])[0]
+                n_inducing = n_points(some, int(settings.n_inducing))
+                with compiling(task, schedule, blank(n_inducing)):
+                    points = inducing_points(some, n_inducing, rng)
+                    skills = starting_skills()
+                state = task.start(skills, starting_hyper(task, points))
+                run = Run(state, seed, schedule.n_steps)
             run = _completed(task, schedule, run, trace, keep)
             # Of a number of NumPy, == is no plain bool.
             learn_dependence = bool(getattr(settings, "dependence", None) == "learn")
@@ -102,14 +118,11 @@ def trained(
     return learned(run.state, end, scale, answers), trace
 
 
-def starting_hyper(task: SVGPCRTask, n_inducing: int) -> Hyper:
-    """Return the kernel's parameters and the inducing points to begin with."""
+def starting_hyper(task: SVGPCRTask, points: Float[np.ndarray, "M D"]) -> Hyper:
+    """Return the kernel's parameters to begin with, and these inducing points."""
     features, answers = task.data.features, task.data.answers
     kernel = model.starting_kernel(task.recipe, features.n_features, answers.n_classes)
-    rng = np.random.RandomState(task.seed)
-    some = rng.permutation(features.n_items)[:N_FOR_START]
-    points = inducing_points(features.batches(some[None])[0], n_inducing, rng)
-    return Hyper(kernel, jnp.asarray(points))
+    return Hyper(kernel, jnp.asarray(points, jnp.float64))
 
 
 def _completed(
