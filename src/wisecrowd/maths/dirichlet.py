@@ -4,6 +4,8 @@ Functions of rows, ``"*rows K"``, also take a single row and then return an arra
 without axes.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float
 from scipy.special import betainc, betaincinv, digamma, gammaln
@@ -11,12 +13,37 @@ from scipy.special import betainc, betaincinv, digamma, gammaln
 from wisecrowd._types import Array
 
 TINY = 1e-12  # smallest concentration: digamma and gammaln stay finite in float64
+NO_ANSWER = 1e-12  # soft counts below this change nothing that float64 could show
 SHARED_ANSWERS = 1.0  # most pseudo-answers of a shared prior of an accuracy
 
 
-def mean_log(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:
-    """E[log R] when each row of R ~ Dir(counts):  ψ(αₖ) − ψ(Σⱼ αⱼ)."""
-    return digamma(counts) - digamma(counts.sum(-1, keepdims=True))
+def where_answered(
+    function: Callable[[Array], Array],
+    counts: Float[np.ndarray, "*rows K"],
+    prior: Float[np.ndarray, "*#rows K"],
+) -> Float[np.ndarray, "*rows K"]:
+    """Return function(counts), computed only where answers were added to the prior.
+
+    Most annotators of a large crowd give few of the answers, and digamma is slow: with
+    20,000 people of one answer each and ten classes, one entry of a hundred differs
+    from the prior.
+    """
+    out = np.broadcast_to(function(prior), counts.shape).copy()
+    answered = np.abs(counts - prior) > NO_ANSWER
+    out[answered] = function(counts[answered])
+    return out
+
+
+def mean_log(
+    counts: Float[np.ndarray, "*rows K"],
+    prior: Float[np.ndarray, "*#rows K"] | None = None,
+) -> Float[np.ndarray, "*rows K"]:
+    """E[log R] when each row of R ~ Dir(counts):  ψ(αₖ) − ψ(Σⱼ αⱼ).
+
+    With the `prior` that the counts began with, it is faster.
+    """
+    each = digamma(counts) if prior is None else where_answered(digamma, counts, prior)
+    return each - digamma(counts.sum(-1, keepdims=True))
 
 
 def mean(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:
@@ -33,8 +60,10 @@ def kl(
     counts: Float[np.ndarray, "*rows K"], prior: Float[np.ndarray, "*#rows K"]
 ) -> Float[np.ndarray, "*rows"]:
     """KL(Dir(α̃) ‖ Dir(α)) = log B(α) − log B(α̃) + Σₖ (α̃ₖ − αₖ) E[log Rₖ]."""
-    moved = ((counts - prior) * mean_log(counts)).sum(-1)
-    return np.asarray(log_norm(prior) - log_norm(counts) + moved)
+    total = counts.sum(-1)
+    norm = where_answered(gammaln, counts, prior).sum(-1) - gammaln(total)
+    moved = ((counts - prior) * mean_log(counts, prior)).sum(-1)
+    return np.asarray(log_norm(prior) - norm + moved)
 
 
 def log_evidence(
@@ -145,12 +174,16 @@ def learned_prior(
     nₐ and α without index are the sums over k. Each step maximises a lower bound that
     equals the objective at the current α, so the objective never falls.
     """
-    n_rows = counts.shape[0]
+    # Only where there are answers: without one, nothing is added to the sums.
+    row, column, answer = np.nonzero(counts > NO_ANSWER)
+    n_each = counts[row, column, answer]
+    cell = column * prior.shape[1] + answer
     total = counts.sum(-1)  # [A, C]
     for _ in range(n_steps):
         strength = prior.sum(-1)  # [C]
-        gain = digamma(counts + prior).sum(0) - n_rows * digamma(prior)
-        loss = digamma(total + strength).sum(0) - n_rows * digamma(strength)
+        more = digamma(n_each + prior.ravel()[cell]) - digamma(prior).ravel()[cell]
+        gain = np.bincount(cell, more, minlength=prior.size).reshape(prior.shape)
+        loss = (digamma(total + strength) - digamma(strength)).sum(0)
         prior = (prior * gain + shape - 1) / (loss[:, None] + rate)
         prior = np.maximum(prior, TINY)
     return prior

@@ -56,7 +56,9 @@ class ConfusionMatrices:
 
     def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
         """Σ E log R[a, c, y] of every item, weighted by the dependence."""
-        said = crowd.evidence_per_item(answers, dirichlet.mean_log(self.counts))
+        said = crowd.evidence_per_item(
+            answers, dirichlet.mean_log(self.counts, self.prior)
+        )
         return said * weight_per_item(answers, self.dependence)
 
     def evidence_of_others(
