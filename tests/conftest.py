@@ -11,7 +11,11 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 import oracles
-from wisecrowd.annotations import Annotations
+import shapes
+
+shapes.install()  # before the first import of wisecrowd
+
+from wisecrowd.annotations import Annotations  # noqa: E402
 
 # Most of the time of the tests is compiling. XLA reads this when it first compiles, in
 # this process and in those that tests start; an XLA that does not know a flag aborts.
@@ -69,6 +73,14 @@ def pytest_xdist_make_scheduler(config, log):
     scheduler = LoadScopeScheduling(config, log)
     scheduler._split_scope = worker_group
     return scheduler
+
+
+def pytest_configure(config):
+    shapes.Turn.every_call = "not slow" not in config.option.markexpr
+
+
+def pytest_runtest_logstart():
+    shapes.Turn.number += 1
 
 
 settings.register_profile(
