@@ -171,7 +171,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(value=VALUES)
 def test_any_value_comes_back_in_type_and_in_every_bit(value, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")

@@ -119,13 +119,14 @@ def test_a_file_of_somebody_else_is_not_replaced_without_force(name, model, tmp_
     folder = tmp_path / "theirs"
     folder.mkdir()
     (folder / name).write_text("{}")
-    one_sentence(run("aggregate", answers, "-o", folder), name, "--force")
+    command = ("aggregate", answers, "-m", "majority-vote", "-o", folder)
+    one_sentence(run(*command), name, "--force")
     assert content(folder) == {name: b"{}"}
     if name.startswith("model"):
         with pytest.raises(wc.InputError, match="force=True"):
             wc.save(model, folder)
-    assert run("aggregate", answers, "-o", folder, "--force").exit_code == 0
-    assert run("aggregate", answers, "-o", folder).exit_code == 0
+    assert run(*command, "--force").exit_code == 0
+    assert run(*command).exit_code == 0
 
 
 def test_a_table_that_was_edited_by_hand_is_not_replaced(crowd, model, tmp_path):
@@ -387,7 +388,7 @@ print(loaded, clean, torn)
 """
 
 
-@pytest.mark.parametrize("n_kills", [10, pytest.param(200, marks=SLOW)])
+@pytest.mark.parametrize("n_kills", [5, pytest.param(200, marks=SLOW)])
 def test_a_process_that_is_killed_while_saving_leaves_a_run(n_kills, tmp_path):
     command = [sys.executable, "-c", KILLING, str(tmp_path / "run"), str(n_kills)]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -399,7 +400,7 @@ def test_a_process_that_is_killed_while_saving_leaves_a_run(n_kills, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*is mixed")
-@pytest.mark.parametrize("n_loads", [100, pytest.param(2000, marks=SLOW)])
+@pytest.mark.parametrize("n_loads", [30, pytest.param(2000, marks=SLOW)])
 def test_loading_beside_two_writers_never_fails(n_loads, tmp_path):
     writers = [saving(tmp_path / "run") for _ in range(2)]
     try:
