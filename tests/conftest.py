@@ -60,10 +60,32 @@ OF_ONE_SHAPE = (
 """Files whose fits have the same shapes: what one has compiled serves the others."""
 
 
+LONGEST = (
+    *OF_ONE_SHAPE,
+    "tests/methods/svgpcr/test_model.py",
+    "tests/hostile/test_stopping.py",
+    "tests/hostile/test_files.py",
+    "tests/test_docs.py",
+    "tests/methods/test_contract.py",
+    "tests/maths/gp/test_class_posterior.py",
+    "tests/methods/test_bcc.py",
+    "tests/test_recovery.py",
+    "tests/test_readme.py",
+    "tests/io/test_read.py",
+)
+"""Files that take long: begun first, so that no worker waits for them at the end."""
+
+
 def worker_group(nodeid):
     """Return what a worker of pytest-xdist runs as a whole: a file, or some files."""
     file = nodeid.split("::")[0]
     return "fits of one shape" if file in OF_ONE_SHAPE else file
+
+
+def pytest_collection_modifyitems(items):
+    """Put the longest files first."""
+    place = {file: i for i, file in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.nodeid.split("::")[0], len(place)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -73,6 +95,7 @@ def pytest_xdist_make_scheduler(config, log):
         return None
     from xdist.scheduler import LoadScopeScheduling
 
+    config.option.loadscopereorder = False  # the order is ours: see LONGEST
     scheduler = LoadScopeScheduling(config, log)
     scheduler._split_scope = worker_group
     return scheduler

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections import namedtuple
 from importlib import import_module
 from pathlib import Path
@@ -213,14 +211,6 @@ def test_a_view_and_foreign_bytes_are_saved_by_value(model, tmp_path):
     assert_array_equal(back_again(view, tmp_path, model), view)
     foreign = np.arange(5, dtype=">i4")
     assert_array_equal(back_again(foreign, tmp_path, model), foreign)
-
-
-def test_loading_a_label_only_model_never_imports_jax(run):
-    code = (
-        "import sys, wisecrowd as wc; wc.load(sys.argv[1]).annotator_summary(); "
-        "sys.exit('jax' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(run)], check=True)
 
 
 def test_saving_again_into_the_same_folder_replaces_the_model_alone(run):
