@@ -14,8 +14,12 @@ def nothing_of_jax(after):
 import wisecrowd as wc
 nothing_of_jax("import")
 
-from wisecrowd.cli import app
-app(["--help"], standalone_mode=False)
+from wisecrowd.cli import app, main
+folder, sys.argv = sys.argv[1], ["wisecrowd", "--help"]
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
 nothing_of_jax("help")
 
 answers = wc.Annotations.from_matrix([[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
@@ -27,13 +31,13 @@ nothing_of_jax("fit")
 
 for name in wc.METHODS:
     model = wc.load({str(SAVED)!r} + "/" + name)  # of an older format
-    wc.save(model, sys.argv[1] + "/" + name)
-    again = wc.load(sys.argv[1] + "/" + name)
+    wc.save(model, folder + "/" + name)
+    again = wc.load(folder + "/" + name)
     again.annotator_summary(), again.label_proba_, again.labels_
 nothing_of_jax("load")
 
-wc.write_annotations(answers, sys.argv[1] + "/answers.csv")
-app(["aggregate", sys.argv[1] + "/answers.csv", "-q"], standalone_mode=False)
+wc.write_annotations(answers, folder + "/answers.csv")
+app(["aggregate", folder + "/answers.csv", "-q"], standalone_mode=False)
 nothing_of_jax("aggregate")
 print("all")
 """
