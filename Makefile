@@ -5,6 +5,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 OLDEST := .oldest-venv
 
+# Bytecode of tests and sources is kept: without it each process compiles them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 EXAMPLES = for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
 
 .PHONY: demo test test-all test-oldest lint bench clean

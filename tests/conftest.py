@@ -11,7 +11,11 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 import oracles
-from wisecrowd.annotations import Annotations
+import shapes
+
+shapes.install()  # before the first import of wisecrowd
+
+from wisecrowd.annotations import Annotations  # noqa: E402
 
 # Most of the time of the tests is compiling. XLA reads this when it first compiles, in
 # this process and in those that tests start; an XLA that does not know a flag aborts.
@@ -20,6 +24,9 @@ if jax.__version_info__ >= (0, 8):
         "XLA_FLAGS",
         "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
     )
+
+# For the processes that tests start.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 # Not by environment variables: a plugin of pytest may have imported JAX before.
 jax.config.update("jax_enable_x64", True)
@@ -53,10 +60,32 @@ OF_ONE_SHAPE = (
 """Files whose fits have the same shapes: what one has compiled serves the others."""
 
 
+LONGEST = (
+    *OF_ONE_SHAPE,
+    "tests/methods/svgpcr/test_model.py",
+    "tests/hostile/test_stopping.py",
+    "tests/hostile/test_files.py",
+    "tests/test_docs.py",
+    "tests/methods/test_contract.py",
+    "tests/maths/gp/test_class_posterior.py",
+    "tests/methods/test_bcc.py",
+    "tests/test_recovery.py",
+    "tests/test_readme.py",
+    "tests/io/test_read.py",
+)
+"""Files that take long: begun first, so that no worker waits for them at the end."""
+
+
 def worker_group(nodeid):
     """Return what a worker of pytest-xdist runs as a whole: a file, or some files."""
     file = nodeid.split("::")[0]
     return "fits of one shape" if file in OF_ONE_SHAPE else file
+
+
+def pytest_collection_modifyitems(items):
+    """Put the longest files first."""
+    place = {file: i for i, file in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.nodeid.split("::")[0], len(place)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -66,9 +95,18 @@ def pytest_xdist_make_scheduler(config, log):
         return None
     from xdist.scheduler import LoadScopeScheduling
 
+    config.option.loadscopereorder = False  # the order is ours: see LONGEST
     scheduler = LoadScopeScheduling(config, log)
     scheduler._split_scope = worker_group
     return scheduler
+
+
+def pytest_configure(config):
+    shapes.Turn.every_call = "not slow" not in config.option.markexpr
+
+
+def pytest_runtest_logstart():
+    shapes.Turn.number += 1
 
 
 settings.register_profile(

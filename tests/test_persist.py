@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections import namedtuple
 from importlib import import_module
 from pathlib import Path
@@ -171,7 +169,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(value=VALUES)
 def test_any_value_comes_back_in_type_and_in_every_bit(value, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
@@ -213,14 +211,6 @@ def test_a_view_and_foreign_bytes_are_saved_by_value(model, tmp_path):
     assert_array_equal(back_again(view, tmp_path, model), view)
     foreign = np.arange(5, dtype=">i4")
     assert_array_equal(back_again(foreign, tmp_path, model), foreign)
-
-
-def test_loading_a_label_only_model_never_imports_jax(run):
-    code = (
-        "import sys, wisecrowd as wc; wc.load(sys.argv[1]).annotator_summary(); "
-        "sys.exit('jax' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(run)], check=True)
 
 
 def test_saving_again_into_the_same_folder_replaces_the_model_alone(run):

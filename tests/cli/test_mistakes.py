@@ -1,7 +1,6 @@
 """A user's mistake is one sentence on stderr and exit code 2, never a traceback."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -185,15 +184,6 @@ def test_version_and_help_import_nothing_heavy():
     assert "--drop-repeats" in result.stdout
 
 
-def test_aggregating_never_imports_jax(answers):
-    code = (
-        "import sys; from wisecrowd.cli import app; "
-        "app(['aggregate', sys.argv[1], '-q'], standalone_mode=False); "
-        "sys.exit('jax' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(answers)], check=True)
-
-
 def test_names_outside_the_terminals_charset_do_not_stop_the_output(tmp_path):
     rows = "item,annotator,answer\n1,ä,猫\n1,b,猫\n2,ä,犬\n2,b,犬\n"
     (tmp_path / "a.csv").write_text(rows, encoding="utf-8")
@@ -209,25 +199,3 @@ def test_a_closed_pipe_ends_quietly(answers):
         command, shell=True, capture_output=True, text=True, check=False
     )
     assert (result.stdout, result.stderr) == ("{", "")
-
-
-def test_interrupting_exits_130_without_a_traceback():
-    code = (
-        "import signal, time, wisecrowd.cli.options as o; "
-        # A background job of a script ignores interruptions unless it is told to.
-        "signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "o.answers_from = lambda *_, **__: print('in', flush=True) or time.sleep(60); "
-        "from wisecrowd.cli import main; main()"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "aggregate", "answers.csv"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "in\n"
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "Traceback" not in said

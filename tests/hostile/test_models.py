@@ -3,8 +3,6 @@
 import hashlib
 import json
 import resource
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -225,19 +223,3 @@ def mutated(body, rng):
         else:
             place[key] = odd
         return body
-
-
-def test_loading_a_classifier_imports_no_jax(saved, tmp_path):
-    body, numbers = saved["svgpcr"]
-    folder = signed(tmp_path, body, numbers)
-    code = (
-        "import sys, wisecrowd; wisecrowd.load(sys.argv[1]); "
-        "print('jax' in sys.modules)"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", code, str(folder)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert found.stdout == "False\n"

@@ -137,8 +137,18 @@ WORK = {
 }
 
 
-@pytest.mark.parametrize("number", CODES)
-@pytest.mark.parametrize("work", WORK)
+# One handler serves both signals: what differs by the work is tried with one of them.
+SAME = ("sleeping", "busy", "in C")
+
+
+@pytest.mark.parametrize(
+    ("work", "number"),
+    [
+        pytest.param(work, number, marks=SLOW if work in SAME and number == 15 else ())
+        for work in WORK
+        for number in CODES
+    ],
+)
 def test_a_signal_ends_the_process_whatever_it_does(work, number, tmp_path):
     path = tmp_path / "a.csv"
     process = subprocess.Popen(
@@ -166,6 +176,7 @@ def test_a_signal_ends_the_process_whatever_it_does(work, number, tmp_path):
 def test_an_interrupted_fit_names_its_checkpoint(data, tmp_path):
     kept = tmp_path / "kept"
     more = ("--checkpoint", kept, "--set", "checkpoint_seconds=0", "--set", "tol=0")
+    more += ("--set", "dependence=0.1")
     process = fit(data, tmp_path / "run", *more, "--set", "max_epochs=100000")
     for _ in range(600):
         if kept.exists():

@@ -90,10 +90,11 @@ def test_a_name_is_printed_as_what_can_be_seen_of_it(name, shown):
 def test_every_character_that_cannot_be_seen_is_escaped():
     from wisecrowd._text import printable
 
-    for code in range(sys.maxunicode + 1):
-        shown = printable(chr(code))
-        assert shown.isprintable()
-        assert shown == chr(code) or shown.startswith("\\")
+    letters = [chr(code) for code in range(sys.maxunicode + 1) if chr(code) != "|"]
+    shown = printable("|".join(letters))
+    assert shown.isprintable()
+    for letter, one in zip(letters, shown.split("|"), strict=True):
+        assert one == letter or one.startswith("\\")
 
 
 @pytest.fixture

@@ -398,7 +398,7 @@ def assert_same(left, right, *, ordered=True):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(annotations=crowds())
 def test_what_is_written_is_read_back(tmp_path_factory, ending, annotations):
     if ending in ("csv", "tsv"):

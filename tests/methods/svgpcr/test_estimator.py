@@ -239,7 +239,7 @@ def test_a_fit_leaves_jaxs_settings_alone():
 import jax, numpy as np
 from wisecrowd import SVGPCR
 X = np.linspace(-1, 1, 20)[:, None]
-model = SVGPCR(n_inducing=3, max_epochs=4).fit(X, (X > 0).astype(int))
+model = SVGPCR(n_inducing=3, max_epochs=4, dependence=0.1).fit(X, (X > 0).astype(int))
 assert np.isfinite(model.predict_proba(X)).all()
 assert not jax.config.jax_enable_x64
 assert jax.numpy.ones(1).dtype == "float32"

@@ -1,5 +1,7 @@
 """The bound of SVGPCR against loops and integrals; its slopes; its updates."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -106,6 +108,7 @@ def cost(skills, log_hyperprior=0.0):
     return Divergence(jnp.asarray(skills.divergence()), jnp.asarray(log_hyperprior))
 
 
+@functools.partial(jax.jit, static_argnums=0)
 def watched(how, state, batch, epsilon, divergence):
     """The bound, and what each item adds to it, as a fit watches them."""
     one = jnp.ones((), batch.X.dtype)
