@@ -169,12 +169,21 @@ def _check_finite(X: Array, items: Array | None, names: list[str]) -> None:
 
 
 def _from_npy(source: Source, asked: Asked) -> Parts:
+    _check_no_columns(asked)
     try:
         # Mapped first: a shape that the file does not have is then an error.
         mapped = np.load(source.path, mmap_mode="r", allow_pickle=False)
         return Parts(np.array(mapped), None, [], {})
     except Exception as error:  # whatever a broken header may cause
         raise InputError(_load_trouble(error)) from None
+
+
+def _check_no_columns(asked: Asked) -> None:
+    if asked.columns or asked.leave_out:
+        raise InputError(
+            "columns= and leave_out= are for tables, and these are arrays. Choose an "
+            "array with key=."
+        )
 
 
 def _from_npz(source: Source, asked: Asked) -> Parts:
@@ -265,11 +274,7 @@ def _h5_values(dataset: Any) -> Array:
 def _from_arrays(
     shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array], asked: Asked
 ) -> Parts:
-    if asked.columns or asked.leave_out:
-        raise InputError(
-            "columns= and leave_out= are for tables, and these are arrays. Choose an "
-            "array with key=."
-        )
+    _check_no_columns(asked)
     key = _feature_key(shapes, asked.key)
     X = load(key)
     names = _names_key(shapes, key)
