@@ -116,15 +116,13 @@ def _write(crowd: Any, out: Path) -> list[Path]:
     """Write the answers, the true classes and any features; return the files."""
     import pandas as pd
 
-    from wisecrowd._files import replacing
     from wisecrowd.io.write import write_annotations
     from wisecrowd.results.run_folder import write_table
 
     files = _files(out, with_features=crowd.X is not None)
     write_annotations(crowd.answers, out)
     gold = {"item": crowd.answers.items, "gold": crowd.classes[crowd.truth]}
-    with replacing(files[1]) as temporary:
-        pd.DataFrame(gold).to_csv(temporary, index=False)
+    write_table(pd.DataFrame(gold), files[1])
     if crowd.X is not None:
         table = pd.DataFrame(crowd.X).add_prefix("x")
         table.insert(0, "item", crowd.answers.items)

@@ -13,6 +13,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
+from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
 from wisecrowd.features import first_not_finite
@@ -386,7 +387,7 @@ def _from_table(source: Source, asked: Asked) -> Parts:
     )
     ids = found.ids
     if ids is not None and ids.dtype.kind == "O":
-        ids = retyped(ids)
+        ids = retyped([unmarked(i) if isinstance(i, str) else i for i in ids])
     names = found.names if source.with_header else []
     return found._replace(ids=ids, names=names)
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd._files import replacing
+from wisecrowd._text import marked
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.columns import retyped
@@ -43,7 +44,9 @@ def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Pa
     -----
     :func:`read_annotations` returns the same annotations. Parquet keeps all types and
     the list of classes. A CSV file has no types: a column of whole numbers is read as
-    numbers, unless one of them has a leading zero. Items without an answer are kept;
+    numbers, unless one of them has a leading zero. In CSV and TSV files, a name that a
+    spreadsheet would run as a formula, such as "=1+2", has an apostrophe in front,
+    which the reader takes off. Items without an answer are kept;
     annotators without an answer are not.
     """
     path = Path(path).expanduser()
@@ -116,7 +119,24 @@ def _write_text(annotations: Annotations, path: Path, delimiter: str) -> None:
             )
     options = pacsv.WriteOptions(delimiter=delimiter)
     with path.open("wb") as file:
-        pacsv.write_csv(_plain(_long_columns(annotations)), file, options)
+        pacsv.write_csv(_plain(_marked(_long_columns(annotations))), file, options)
+
+
+def _marked(columns: Any) -> Any:
+    """Return the table with names that no spreadsheet runs as formulas."""
+    return pa.table(
+        {
+            name: pa.chunked_array([_marked_names(chunk) for chunk in column.chunks])
+            for name, column in zip(columns.column_names, columns.columns, strict=True)
+        }
+    )
+
+
+def _marked_names(column: Any) -> Any:
+    if not pa.types.is_string(column.type.value_type):
+        return column
+    names = pa.array([marked(name) for name in column.dictionary.to_pylist()])
+    return pa.DictionaryArray.from_arrays(column.indices, names)
 
 
 def _write_csv(annotations: Annotations, path: Path) -> None:
