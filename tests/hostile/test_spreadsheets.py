@@ -22,13 +22,12 @@ HOSTILE = st.text("=+-@'＝\t\r\n 1a,;|\"", max_size=5)
 NAME = st.one_of(HOSTILE, SAFE, st.sampled_from(NAMES)).filter(bool)
 
 
-def crowd_of(names):
+def crowd_of(names, *, with_gold=True):
     """Answers with these names as items, annotators, answers and gold classes."""
     names = [*names, "a name"]  # a column of numbers alone would be read as numbers
     rows = [(names[i - 1], names[i], names[i - 2]) for i in range(len(names))]
-    return wc.Annotations.from_triples(
-        *zip(*rows, strict=True), gold={names[0]: names[-1]}
-    )
+    gold = {names[0]: names[-1]} if with_gold else None
+    return wc.Annotations.from_triples(*zip(*rows, strict=True), gold=gold)
 
 
 def contents(annotations):
@@ -53,10 +52,44 @@ def runs_in_a_spreadsheet(cell):
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet"])
 def test_every_name_makes_the_round_trip(ending, names):
     made = crowd_of(names)
+    assert contents(reread(made, ending)) == contents(made)
+
+
+def reread(made, ending):
     with TemporaryDirectory() as folder:
         path = wc.write_annotations(made, Path(folder) / f"a.{ending}")
-        again = wc.read_annotations(path)
-    assert contents(again) == contents(made)
+        return wc.read_annotations(path)
+
+
+@given(
+    names=st.lists(NAME | st.just(""), min_size=1, max_size=5, unique=True),
+    with_gold=st.booleans(),
+)
+@pytest.mark.parametrize("ending", ["jsonl", "json", "parquet"])
+def test_an_empty_name_makes_the_round_trip(ending, names, with_gold):
+    made = crowd_of(sorted({*names, ""}), with_gold=with_gold)
+    assert contents(reread(made, ending)) == contents(made)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json"])
+def test_an_item_without_an_answer_beside_an_empty_name(ending):
+    made = wc.Annotations.from_triples(
+        ["", "x"], ["", "b"], [1, 0], items=["", "x", "y"]
+    )
+    assert contents(reread(made, ending)) == contents(made)
+
+
+def test_an_empty_text_in_a_file_of_others_is_a_missing_value(tmp_path):
+    lines = '{"item":"x","annotator":"a","answer":"u"}\n' * 2
+    lines += '{"item":"","annotator":"a","answer":"u"}\n'
+    (tmp_path / "a.jsonl").write_text(lines)
+    assert wc.read_annotations(tmp_path / "a.jsonl").items.tolist() == ["x"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_an_empty_name_is_refused_where_it_would_be_lost(ending, tmp_path):
+    with pytest.raises(wc.InputError, match="write Parquet or JSON"):
+        wc.write_annotations(crowd_of([""]), tmp_path / f"a.{ending}")
 
 
 @given(names=st.lists(NAME, min_size=1, max_size=5, unique=True))
