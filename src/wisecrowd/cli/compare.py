@@ -65,6 +65,7 @@ def compare(
         typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
     ] = None,
     seed: opt.Seed = 0,
+    force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
     settings: list[cfg.Given],
@@ -87,7 +88,7 @@ def compare(
     from wisecrowd.results.comparison import compared
     from wisecrowd.results.run_folder import check_table_file, write_table
 
-    check_table_file(out)
+    check_table_file(out, opt.inputs(reading, path, features, gold), force=force)
     read, X, notes = opt.answers_from(path, reading), None, []
     if features is not None:
         table = opt.features_from(features, reading_table)

@@ -50,7 +50,7 @@ def fit(
     from wisecrowd.cli import outcome
     from wisecrowd.io.join import join_features, join_note
 
-    outcome.check_folder(out, [path, features, gold], force=force)
+    outcome.check_folder(out, opt.inputs(reading, path, features, gold), force=force)
     table = opt.features_from(features, reading_table)
     both = join_features(opt.answers_from(path, reading), table)
     known, notes = opt.gold_from(gold, both)

@@ -210,6 +210,13 @@ def answers_from(path: Path, reading: Reading) -> "Annotations":
     return read_annotations(path, **options)
 
 
+def inputs(reading: Reading, *paths: Path | None) -> list[Path]:
+    """Return the files that a command reads, of which none may be replaced."""
+    names = reading["rename"]
+    more = [Path(names)] if names is not None and Path(names).is_file() else []
+    return [*(path for path in paths if path is not None), *more]
+
+
 def features_from(
     path: Path, reading: Reading, columns: Sequence[str] | None = None
 ) -> "FeatureTable":

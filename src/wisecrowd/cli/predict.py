@@ -59,7 +59,7 @@ def predict(
     from wisecrowd.persist import load
     from wisecrowd.results.run_folder import check_table_file
 
-    check_table_file(out, [features, annotations], force=force)
+    check_table_file(out, opt.inputs(reading, features, annotations), force=force)
     model = load(run)
     table = _table_for(model, features, run, reading_table)
     read = None

@@ -95,7 +95,7 @@ def _check_place(folder: Path) -> None:
 
 
 def check_table_file(
-    path: Path | None, inputs: Iterable[Path | None] = (), *, force: bool = True
+    path: Path | None, inputs: Iterable[Path | None], *, force: bool
 ) -> None:
     """Refuse a file that `write_table` could not or should not write.
 
