@@ -174,7 +174,7 @@ def test_compare_takes_the_columns_too(run, answers, tmp_path):
     command = ("compare", answers, "-f", path, "-m", "majority-vote")
     result = run(*command, "--columns", "h")
     assert result.exit_code == 0, result.stderr
-    assert "1 features: 'h'" in result.stderr
+    assert "1 feature: 'h'" in result.stderr
     assert "'w' (not in --columns)" in result.stderr
     assert "'w' (--leave-out)" in run(*command, "--leave-out", "w").stderr
 

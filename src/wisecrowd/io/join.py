@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.feature_roles import wanted_columns
@@ -56,7 +56,8 @@ class FeatureTable(NamedTuple):
         n_items, n_features = self.X.shape
         ids = "ids in the file" if self.with_ids else "no ids: rows counted from 0"
         named = f": {listed(self.names, 8)}" if self.names else ""
-        line = f"{self.path}: {n_items:,} items, {n_features:,} features{named} ({ids})"
+        size = f"{counted(n_items, 'item')}, {counted(n_features, 'feature')}"
+        line = f"{self.path}: {size}{named} ({ids})"
         unused = [f"{name!r} ({why})" for name, why in self.left_out.items()]
         more = f" and {len(unused) - 8} more" if len(unused) > 8 else ""
         return f"{line}; left out: {', '.join(unused[:8])}{more}" if unused else line
