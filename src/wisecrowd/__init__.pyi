@@ -5,6 +5,7 @@ from .annotations import Annotations as Annotations
 from .io.features import read_features as read_features
 from .io.gold import matched_gold as matched_gold
 from .io.gold import read_gold as read_gold
+from .io.join import read_feature_table as read_feature_table
 from .io.read import read_annotations as read_annotations
 from .io.write import write_annotations as write_annotations
 from .methods.bcc import BCC as BCC

@@ -100,7 +100,7 @@ def made_annotations(answers: Any) -> Annotations:
 
 def answers_of_rows(y: Any, ids: Any) -> Annotations:
     """Return the answers over the rows of X, whose ids these are, in their order."""
-    if not isinstance(y, Annotations | pd.DataFrame | dict):
+    if not _names_items(y):
         return made_annotations(checked_target(y, len(ids))).with_items(ids)
     made = made_annotations(y)
     try:
@@ -112,6 +112,16 @@ def answers_of_rows(y: Any, ids: Any) -> Annotations:
             f"{error} Rows of X are named by items=, or by the index of a DataFrame; "
             f"otherwise they are items 0, 1, 2, ..."
         ) from None
+
+
+def _names_items(y: Any) -> bool:
+    """Return whether these answers name their items, so that they are joined by id.
+
+    A matrix and a target do not: their rows are those of X.
+    """
+    if isinstance(y, Annotations | dict) or has_columns(y):
+        return True
+    return triples_in(y) is not None
 
 
 class CrowdModel(BaseEstimator, ABC):
@@ -381,8 +391,9 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         ----------
         X : array or DataFrame (N, D)
             Features, one row per item. Items without an answer are welcome.
-        y : Annotations, DataFrame (long), (N, A) matrix or 1-D target
-            The answers. A one-dimensional target is one annotator.
+        y : Annotations, long table, triples, (N, A) matrix or 1-D target
+            The answers. Whatever has columns (pandas, polars, pyarrow, ...) is a long
+            table. A one-dimensional target is one annotator.
         items : sequence of length N, optional
             The ids of the rows of X. Default: a DataFrame's index, else row numbers.
         gold : dict or Series, optional
@@ -416,7 +427,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         ----------
         X : array or DataFrame (n, D)
             Features of the new items.
-        annotations : Annotations, DataFrame or (n, A) matrix, optional
+        annotations : Annotations, long table, triples or (n, A) matrix, optional
             Answers on some of them. An annotator who was not there at the fit is
             described by the prior.
         items : sequence of length n, optional
@@ -449,7 +460,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         ----------
         X : array or DataFrame (n, D)
             Features of the items.
-        y : 1-D target, (n, A) matrix, Annotations or long DataFrame
+        y : 1-D target, (n, A) matrix, Annotations, long table or triples
             The true classes, or the answers; those that are missing do not count.
         sample_weight : sequence of length n, optional
             How much the answers on each item count.
@@ -473,7 +484,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
 
     def _said_by_row(self, y: Any, ids: Any) -> tuple[Array, Array]:
         """Return the row of every answer, and the answer; missing ones are left out."""
-        if isinstance(y, Annotations | pd.DataFrame | dict) or np.ndim(y) != 1:
+        if _names_items(y) or np.ndim(y) != 1:
             given = answers_of_rows(y, ids)
             return given.item, given.answers[given.answer]
         target = checked_target(y, len(ids))

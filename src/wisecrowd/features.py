@@ -97,6 +97,8 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
     except ValueError as error:  # scikit-learn's: one row, text, other columns, ...
         other_names = str(error).startswith("The feature names should match")
         hint = _how_to_mend(model, X) if other_names else ""
+        if "a minimum of 2 is required" in str(error):
+            hint = " A classifier learns from two or more items: give their features."
         raise InputError(f"{error}{hint}") from None
     place = first_not_finite(table)
     if place is None:

@@ -162,3 +162,26 @@ def test_the_scores_are_written_to_a_table(name, run, answers, gold, tmp_path):
     assert table["method"].tolist() == ["majority-vote", "bcc"]
     assert {"accuracy", "log_loss", "unseen_answers", "seconds"} <= set(table.columns)
     one_sentence(run(*command, "--out", "x.txt"), ".csv or .parquet")
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["plain", "force"])
+@pytest.mark.parametrize("name", ["answers", "gold", "names", "features"])
+def test_no_input_is_replaced_by_the_scores(run, answers, gold, tmp_path, name, force):
+    names, features = tmp_path / "names.csv", tmp_path / "features.csv"
+    names.write_text("blip,beep\n")
+    features.write_text("item,w\n" + "".join(f"{n},{n}.5\n" for n in range(60)))
+    given = {"answers": answers, "gold": gold, "names": names, "features": features}
+    before = given[name].read_bytes()
+    command = ("compare", answers, "--gold", gold, "--rename", names, "-f", features)
+    result = run(*command, "-m", "majority-vote", "--out", given[name], *force)
+    one_sentence(result, "this file is an input", "Choose another name")
+    assert given[name].read_bytes() == before
+
+
+def test_scores_replace_a_file_only_with_force(run, answers, tmp_path):
+    (tmp_path / "s.csv").write_text("mine")
+    command = ("compare", answers, "-m", "majority-vote", "--out", tmp_path / "s.csv")
+    one_sentence(run(*command), "exists already", "--force")
+    assert (tmp_path / "s.csv").read_text() == "mine"
+    assert run(*command, "--force").exit_code == 0
+    assert "majority-vote" in (tmp_path / "s.csv").read_text()

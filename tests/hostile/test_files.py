@@ -159,9 +159,19 @@ def test_a_checkpoint_does_not_replace_another_file(crowd, tmp_path):
     assert path.read_text() == "item,annotator,answer\n"
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--seed", -1), ("--seed", 10**30), ("--classes", 100_000)], ids=str
-)
+IMPOSSIBLE = [
+    ("--seed", -1),
+    ("--seed", 10**30),
+    ("--classes", 100_000),
+    ("--items", 10**11),
+    ("--answers", 1e300),
+    ("--answers", "inf"),
+    ("--answers", "nan"),
+    ("--features", 10**9),
+]
+
+
+@pytest.mark.parametrize("arguments", IMPOSSIBLE, ids=str)
 def test_impossible_numbers_are_refused(arguments, tmp_path):
     result = run("simulate", "--out", tmp_path / "a.csv", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -173,7 +183,7 @@ def test_one_row_of_features_is_a_sentence(tmp_path):
     (tmp_path / "a.csv").write_text("item,annotator,answer\n0,1,x\n0,2,y\n")
     (tmp_path / "f.csv").write_text("item,x1\n0,1.5\n")
     result = run("fit", tmp_path / "a.csv", "-f", tmp_path / "f.csv", "-q")
-    one_sentence(result, "minimum of 2 is required")
+    one_sentence(result, "minimum of 2 is required", "two or more items")
 
 
 # -- one file -----------------------------------------------------------------------

@@ -5,9 +5,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import wisecrowd as wc
 from wisecrowd._checks import InputError
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import made_annotations
+from wisecrowd.base import answers_of_rows, made_annotations
 
 ROWS = [
     (item, annotator, "cat" if (i + j) % 3 else "dog")
@@ -42,6 +43,14 @@ class Stream:
         return self.frame.__arrow_c_stream__(requested_schema)
 
 
+class Indexed(Stream):
+    """A table whose columns are an Index, which is neither true nor false."""
+
+    def __init__(self, frame):
+        super().__init__(frame)
+        self.columns = frame.columns
+
+
 class Lazy:
     """A query that was not run yet."""
 
@@ -65,6 +74,7 @@ LONG = {
     "narwhals": narwhals,
     "interchange protocol": Columns,
     "PyCapsule interface": Stream,
+    "an Index as columns": Indexed,
     "dict of columns": lambda frame: frame.to_dict("list"),
     "dict of arrays": lambda frame: {c: frame[c].to_numpy() for c in frame},
     "list of records": lambda frame: frame.to_dict("records"),
@@ -188,3 +198,47 @@ def test_what_is_no_table_is_refused_with_a_sentence(kind):
     table, sentence = REFUSED[kind]
     with pytest.raises(InputError, match=sentence):
         made_annotations(table)
+
+
+# -- beside features ------------------------------------------------------------------
+
+IDS = ["i3", "i0", "i1", "i2"]  # another order, and an item without answers
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_whatever_has_columns_is_joined_to_features_by_id(kind):
+    same(
+        answers_of_rows(LONG[kind](FRAME), IDS),
+        Annotations.from_frame(FRAME).align(IDS),
+    )
+
+
+@pytest.mark.parametrize("kind", ["list of tuples", "values of a frame"])
+def test_triples_are_joined_to_features_by_id(kind):
+    for ids in (IDS, [*IDS, "i4", "i5"]):  # also if there are as many rows as triples
+        wanted = Annotations.from_frame(FRAME).align(ids)
+        same(answers_of_rows(TRIPLES[kind], ids), wanted)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return wc.simulate(
+        30, 6, 2, answers_per_item=3, n_features=2, separation=8.0, random_state=0
+    )
+
+
+@pytest.fixture(scope="module")
+def model(crowd):
+    return wc.SVGPCR(n_inducing=4, max_epochs=3).fit(crowd.X, crowd.answers)
+
+
+@pytest.mark.parametrize("kind", ["pyarrow Table", "polars", "PyCapsule interface"])
+def test_a_classifier_takes_long_tables_of_any_library(kind, crowd, model):
+    frame = crowd.answers.to_frame().sample(frac=1, random_state=0)
+    table = LONG[kind](frame)
+    again = wc.SVGPCR(n_inducing=4, max_epochs=3).fit(crowd.X, table)
+    np.testing.assert_array_equal(again.label_proba_, model.label_proba_)
+    np.testing.assert_allclose(
+        model.predict_proba(crowd.X, table), model.predict_proba(crowd.X, crowd.answers)
+    )
+    assert model.score(crowd.X, table) == model.score(crowd.X, crowd.answers)

@@ -94,5 +94,5 @@ def test_gold_of_an_item_without_features_is_dropped(tmp_path):
 
 def test_a_mistake_is_said_in_the_words_of_this_function(tmp_path):
     (tmp_path / "features.csv").write_text("x,y,f\na,c,1\nb,d,2\n")
-    with pytest.raises(InputError, match="Name the column of item ids with ids="):
+    with pytest.raises(InputError, match="Name the column of item ids with item="):
         read_feature_table(tmp_path / "features.csv")

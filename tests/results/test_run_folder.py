@@ -72,8 +72,8 @@ def test_a_folder_without_permission_is_a_sentence(tmp_path):
 
 def test_only_csv_and_parquet_can_be_written(tmp_path):
     with pytest.raises(wc.InputError, match=r"only CSV and Parquet"):
-        check_table_file(tmp_path / "t.xlsx")
+        check_table_file(tmp_path / "t.xlsx", [], force=True)
     (tmp_path / "t.csv").mkdir()
     with pytest.raises(wc.InputError, match="this is a folder"):
-        check_table_file(tmp_path / "t.csv")
-    check_table_file(None)
+        check_table_file(tmp_path / "t.csv", [], force=True)
+    check_table_file(None, [], force=False)

@@ -379,6 +379,7 @@ def test_a_crowd_of_ligos_size_takes_no_table_of_items_by_annotators():
         ),
         ({"answers_per_item": 0}, "answers_per_item=0 must be"),
         ({"answers_per_item": float("nan")}, "answers_per_item=nan must be"),
+        ({"answers_per_item": 1e300}, r"2e\+301 answers are too many"),
         ({"n_answers": 0}, "n_answers=0 on 20 items"),
         ({"n_annotators": 0}, "at least one annotator"),
         ({"spammers": float("nan")}, "their sum at most 1"),

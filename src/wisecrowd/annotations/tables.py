@@ -36,8 +36,11 @@ def has_columns(table: Any) -> bool:
         return table.dtype.names is not None
     if isinstance(table, list | tuple):
         return bool(table) and all(isinstance(row, Mapping) for row in table)
-    names = getattr(table, "columns", None) or getattr(table, "column_names", None)
-    return names is not None and getattr(table, "ndim", 2) == 2
+    # "or" would ask for the truth of an Index, which some libraries have here
+    named = any(
+        getattr(table, name, None) is not None for name in ("columns", "column_names")
+    )
+    return named and getattr(table, "ndim", 2) == 2
 
 
 def as_frame(table: Any) -> pd.DataFrame:

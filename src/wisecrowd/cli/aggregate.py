@@ -31,7 +31,7 @@ def aggregate(
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
 
-    outcome.check_folder(out, [path, gold], force=force)
+    outcome.check_folder(out, opt.inputs(reading, path, gold), force=force)
     read = opt.answers_from(path, reading)
     known, notes = opt.gold_from(gold, read)
     outcome.say_read(read, notes, quiet=quiet)

@@ -21,6 +21,7 @@ HEADINGS = {
 
 @cfg.with_settings()
 @opt.with_reading()
+@opt.with_table_reading()
 def compare(
     path: opt.AnswersFile,
     *,
@@ -64,12 +65,12 @@ def compare(
         typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
     ] = None,
     seed: opt.Seed = 0,
+    force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
-    ids: opt.ItemIds = None,
-    key: opt.FeaturesKey = None,
     settings: list[cfg.Given],
     reading: opt.Reading,
+    reading_table: opt.Reading,
 ) -> None:
     """Fit several methods to the same answers, and compare them.
 
@@ -83,14 +84,14 @@ def compare(
     from wisecrowd._checks import counted
     from wisecrowd.cli.outcome import say_read
     from wisecrowd.cli.show import say
-    from wisecrowd.io.join import join_features, join_note, read_feature_table
+    from wisecrowd.io.join import join_features, join_note
     from wisecrowd.results.comparison import compared
     from wisecrowd.results.run_folder import check_table_file, write_table
 
-    check_table_file(out)
+    check_table_file(out, opt.inputs(reading, path, features, gold), force=force)
     read, X, notes = opt.answers_from(path, reading), None, []
     if features is not None:
-        table = read_feature_table(features, ids, key)
+        table = opt.features_from(features, reading_table)
         read, X = join_features(read, table), table.X
         notes = [join_note(read, table)]
     known, more = opt.gold_from(gold, read)

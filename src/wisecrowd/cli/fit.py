@@ -12,6 +12,7 @@ from wisecrowd.registry import CLASSIFIERS
 
 @cfg.with_settings(*cfg.FRIENDLY)
 @opt.with_reading()
+@opt.with_table_reading()
 def fit(
     path: opt.AnswersFile,
     *,
@@ -33,10 +34,9 @@ def fit(
     force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
-    ids: opt.ItemIds = None,
-    key: opt.FeaturesKey = None,
     settings: list[cfg.Given],
     reading: opt.Reading,
+    reading_table: opt.Reading,
 ) -> None:
     """Learn a classifier, all labels and the skill of every annotator together.
 
@@ -48,13 +48,13 @@ def fit(
     name = opt.method_of_command(method, CLASSIFIERS)
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
-    from wisecrowd.io.join import join_features, join_note, read_feature_table
+    from wisecrowd.io.join import join_features, join_note
 
-    outcome.check_folder(out, [path, features, gold], force=force)
-    table = read_feature_table(features, ids, key)
+    outcome.check_folder(out, opt.inputs(reading, path, features, gold), force=force)
+    table = opt.features_from(features, reading_table)
     both = join_features(opt.answers_from(path, reading), table)
     known, notes = opt.gold_from(gold, both)
     outcome.say_read(both, [join_note(both, table), *notes], quiet=quiet)
-    model.fit(opt.with_names(table), both, items=both.items, gold=known)
+    model.fit(table.to_frame(), both, items=both.items, gold=known)
     how = {"force": force, "as_json": as_json, "quiet": quiet}
     outcome.report(model, both, known, out=out, **how)

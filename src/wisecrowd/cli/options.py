@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from wisecrowd.annotations import Annotations
     from wisecrowd.io.join import FeatureTable
 
-_FEATURES = "Reading the file of features"
-
 AnswersFile = Annotated[
     Path,
     typer.Argument(
@@ -39,25 +37,6 @@ GoldFile = Annotated[
         "--gold",
         metavar="FILE",
         help="Known classes (columns item and gold), used in the fit.",
-    ),
-]
-ItemIds = Annotated[
-    str | None,
-    typer.Option(
-        "--ids",
-        rich_help_panel=_FEATURES,
-        metavar="COL",
-        help="Column (or array) of the item ids. Default: a column with a usual name, "
-        "such as item or id. Without one, the rows are items 0, 1, 2, ...",
-    ),
-]
-FeaturesKey = Annotated[
-    str | None,
-    typer.Option(
-        "--key",
-        rich_help_panel=_FEATURES,
-        metavar="NAME",
-        help="Array (npz, HDF5) or column of vectors (Parquet) that has the features.",
     ),
 ]
 Seed = Annotated[
@@ -92,8 +71,8 @@ def method_option(methods: Methods) -> Any:
 # -- options that a command gets as one ---------------------------------------------
 
 
-def _reading(text: str, metavar: str | None = None) -> Any:
-    panel = "Reading the file of answers"
+def _reading(text: str, metavar: str | None = None, what: str = "answers") -> Any:
+    panel = f"Reading the file of {what}"
     return typer.Option(rich_help_panel=panel, metavar=metavar, help=text)
 
 
@@ -123,6 +102,28 @@ READING = {
     ),
 }
 """The options that say how to read a file of answers; each is a text, or None."""
+
+TABLE = {
+    "ids": _reading(
+        "Column (or array) of the item ids. Default: a column with a usual name, such "
+        "as item or id. Without one, the rows are items 0, 1, 2, ...",
+        "COL",
+        "features",
+    ),
+    "key": _reading(
+        "Array (npz, HDF5) or column of vectors (Parquet) that has the features.",
+        "NAME",
+        "features",
+    ),
+    "columns": _reading(
+        "Columns that are the features, in this order; 'all' for all columns of "
+        "numbers. Default: columns of numbers, except classes, ids and times.",
+        "A,B,...",
+        "features",
+    ),
+    "leave_out": _reading("Columns that are not features.", "A,B,...", "features"),
+}
+"""The options that say how to read a file of features; each is a text, or None."""
 
 Reading = dict[str, str | None]  # what was given for them
 Command = Callable[..., None]
@@ -174,6 +175,12 @@ def with_reading(*, without: Sequence[str] = ()) -> Callable[[Command], Command]
     return gathered(offered, "reading", lambda given: dict.fromkeys(READING) | given)
 
 
+def with_table_reading() -> Callable[[Command], Command]:
+    """Give a command the options of `TABLE`; it gets them as one, ``reading_table``."""
+    offered = {name: Annotated[str | None, option] for name, option in TABLE.items()}
+    return gathered(offered, "reading_table", dict)
+
+
 # -- what the options turn into -----------------------------------------------------
 
 
@@ -203,13 +210,31 @@ def answers_from(path: Path, reading: Reading) -> "Annotations":
     return read_annotations(path, **options)
 
 
-def with_names(table: "FeatureTable") -> Any:
-    """Return the features as a fit should get them: with names, if they have names."""
-    if table.names is None or len(table.names) != table.X.shape[1]:
-        return table.X  # one column of vectors has one name
-    import pandas as pd
+def inputs(reading: Reading, *paths: Path | None) -> list[Path]:
+    """Return the files that a command reads, of which none may be replaced."""
+    names = reading["rename"]
+    more = [Path(names)] if names is not None and Path(names).is_file() else []
+    return [*(path for path in paths if path is not None), *more]
 
-    return pd.DataFrame(table.X, columns=table.names, copy=False)
+
+def features_from(
+    path: Path, reading: Reading, columns: Sequence[str] | None = None
+) -> "FeatureTable":
+    """Read the features: the columns given, or those that the options name."""
+    from wisecrowd._checks import InputError
+    from wisecrowd.io.join import read_feature_table
+
+    try:
+        return read_feature_table(
+            path,
+            item=reading["ids"],
+            key=reading["key"],
+            columns=columns or several(reading["columns"]),
+            leave_out=several(reading["leave_out"]) or (),
+        )
+    except InputError as error:
+        # On the command line, --item is a column of the answers.
+        raise InputError(re.sub(r"\bitem=", "ids=", str(error))) from None
 
 
 def gold_from(

@@ -9,6 +9,7 @@ from wisecrowd.cli import options as opt
 
 
 @opt.with_reading(without=("classes", "answers"))
+@opt.with_table_reading()
 def predict(
     run: Annotated[
         Path,
@@ -44,9 +45,8 @@ def predict(
     force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
-    ids: opt.ItemIds = None,
-    key: opt.FeaturesKey = None,
     reading: opt.Reading,
+    reading_table: opt.Reading,
 ) -> None:
     """Predict the classes of new items with a fitted model.
 
@@ -59,9 +59,9 @@ def predict(
     from wisecrowd.persist import load
     from wisecrowd.results.run_folder import check_table_file
 
-    check_table_file(out, [features, annotations], force=force)
+    check_table_file(out, opt.inputs(reading, features, annotations), force=force)
     model = load(run)
-    table = _table_for(model, features, run, ids, key)
+    table = _table_for(model, features, run, reading_table)
     read = None
     if annotations is not None:
         read = opt.answers_from(annotations, reading)
@@ -106,13 +106,10 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
 # -- what is read -------------------------------------------------------------------
 
 
-def _table_for(
-    model: Any, path: Path | None, run: Path, ids: str | None, key: str | None
-) -> Any:
+def _table_for(model: Any, path: Path | None, run: Path, reading: opt.Reading) -> Any:
     """Return the features of the new items; None if the model does not use any."""
     from wisecrowd._checks import InputError
     from wisecrowd.base import CrowdClassifier
-    from wisecrowd.io.join import read_feature_table
 
     if isinstance(model, CrowdClassifier):
         if path is None:
@@ -120,7 +117,7 @@ def _table_for(
                 f"{run}: the model of this run is {type(model).__name__}, which needs "
                 f"the features of the new items: 'wisecrowd predict {run} FEATURES'."
             )
-        return read_feature_table(path, ids, key)
+        return _features_of_fit(model, path, reading)
     if path is None:
         return None
     raise InputError(
@@ -128,6 +125,16 @@ def _table_for(
         f"features. Give it answers: 'wisecrowd predict {run} --annotations FILE'. For "
         f"features, fit one with 'wisecrowd fit ANSWERS --features FILE --out RUN'."
     )
+
+
+def _features_of_fit(model: Any, path: Path, reading: opt.Reading) -> Any:
+    """Read the features; a column that the fit had is one, whatever it is called."""
+    table = opt.features_from(path, reading)
+    fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    chosen = reading["columns"] or reading["leave_out"]
+    if chosen or not any(name in table.left_out for name in fitted):
+        return table
+    return opt.features_from(path, reading, fitted)
 
 
 def _refuse_silence(model: Any, run: Path) -> None:
@@ -146,7 +153,7 @@ def _joined(model: Any, table: Any, read: Any) -> tuple[Any, Any, list[str], Any
     table, note = _arranged(model, table)
     both = None if read is None else join_features(read, table)
     said = str(table) if both is None else join_note(both, table)
-    return both, table, [said, *note], opt.with_names(table)
+    return both, table, [said, *note], table.to_frame()
 
 
 def _said_of_answers(model: Any, both: Any) -> list[str]:

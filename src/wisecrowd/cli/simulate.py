@@ -7,7 +7,7 @@ import typer
 
 from wisecrowd.cli import options as opt
 
-MOST = 100_000_000  # entries of all confusion matrices, 0.8 GB
+MOST = 100_000_000  # numbers of one kind, 0.8 GB
 
 
 def simulate(
@@ -78,7 +78,9 @@ def simulate(
     from wisecrowd.io.write import check_target
     from wisecrowd.simulation.crowds import simulate as simulated
 
-    _check_size(annotators * classes**2)
+    _check_size(annotators * classes**2, "entries of confusion matrices")
+    _check_size(items * max(answers, 1), "answers")
+    _check_size(items * features, "values of features")
     check_target(out)
     check_outputs(_files(out, with_features=features > 0), (), force=force)
     crowd = simulated(
@@ -95,14 +97,13 @@ def simulate(
         say(f"Wrote {', '.join(str(path) for path in written)}.")
 
 
-def _check_size(n_probabilities: int) -> None:
+def _check_size(n: int | float, what: str) -> None:
     from wisecrowd._checks import InputError
 
-    if n_probabilities > MOST:
+    if n > MOST:
         raise InputError(
-            f"simulate: the confusion matrices of all annotators would have "
-            f"{n_probabilities:,} entries, and at most {MOST:,} are allowed. Ask for "
-            f"fewer classes or annotators."
+            f"simulate: this crowd would have {n:.3g} {what}, and at most {MOST:,} are "
+            f"allowed. Ask for a smaller crowd."
         )
 
 
@@ -116,15 +117,13 @@ def _write(crowd: Any, out: Path) -> list[Path]:
     """Write the answers, the true classes and any features; return the files."""
     import pandas as pd
 
-    from wisecrowd._files import replacing
     from wisecrowd.io.write import write_annotations
     from wisecrowd.results.run_folder import write_table
 
     files = _files(out, with_features=crowd.X is not None)
     write_annotations(crowd.answers, out)
     gold = {"item": crowd.answers.items, "gold": crowd.classes[crowd.truth]}
-    with replacing(files[1]) as temporary:
-        pd.DataFrame(gold).to_csv(temporary, index=False)
+    write_table(pd.DataFrame(gold), files[1])
     if crowd.X is not None:
         table = pd.DataFrame(crowd.X).add_prefix("x")
         table.insert(0, "item", crowd.answers.items)

@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from wisecrowd._text import printable
-from wisecrowd.cli.options import READING
+from wisecrowd.cli.options import READING, TABLE
 from wisecrowd.cli.settings import FRIENDLY, dashed
 
 KEYWORDS = {
-    **{name: dashed(name) for name in READING},
+    **{name: dashed(name) for name in (*READING, *TABLE)},
     **{friendly.setting: dashed(name) for name, friendly in FRIENDLY.items()},
     "X": "--features",
-    "ids": "--ids",
-    "key": "--key",
     "held_out": "--held-out",
 }
 """The option that gives each argument of the library."""

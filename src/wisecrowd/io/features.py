@@ -13,6 +13,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, vocabulary_values
+from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
 from wisecrowd.features import first_not_finite
@@ -169,12 +170,25 @@ def _check_finite(X: Array, items: Array | None, names: list[str]) -> None:
 
 
 def _from_npy(source: Source, asked: Asked) -> Parts:
+    _check_no_columns(asked)
     try:
+        with source.path.open("rb") as file:
+            _check_shape(file, "the array", source.path.stat().st_size)
         # Mapped first: a shape that the file does not have is then an error.
         mapped = np.load(source.path, mmap_mode="r", allow_pickle=False)
         return Parts(np.array(mapped), None, [], {})
+    except InputError:
+        raise
     except Exception as error:  # whatever a broken header may cause
         raise InputError(_load_trouble(error)) from None
+
+
+def _check_no_columns(asked: Asked) -> None:
+    if asked.columns or asked.leave_out:
+        raise InputError(
+            "columns= and leave_out= are for tables, and these are arrays. Choose an "
+            "array with key=."
+        )
 
 
 def _from_npz(source: Source, asked: Asked) -> Parts:
@@ -202,19 +216,24 @@ def _check_sizes(archive: Any) -> None:
                 f"which {member.compress_size:,} bytes cannot hold. The file is broken."
             )
         with archive.open(member) as file:
-            first = np.lib.format.read_magic(file) == (1, 0)
-            header = (
-                np.lib.format.read_array_header_1_0
-                if first
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, kind = header(file)
-        n_bytes = math.prod(shape) * kind.itemsize
-        if n_bytes > member.file_size and not kind.hasobject:
-            raise InputError(
-                f"the array {member.filename!r} declares the shape {shape}, "
-                f"{n_bytes:,} bytes, and has {member.file_size:,}. The file is broken."
-            )
+            _check_shape(file, f"the array {member.filename!r}", member.file_size)
+
+
+def _check_shape(file: Any, what: str, n_stored: int) -> None:
+    """Refuse an array of NumPy whose header declares more bytes than there are."""
+    first = np.lib.format.read_magic(file) == (1, 0)
+    header = (
+        np.lib.format.read_array_header_1_0
+        if first
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, _, kind = header(file)
+    n_bytes = math.prod(shape) * kind.itemsize
+    if n_bytes > n_stored and not kind.hasobject:
+        raise InputError(
+            f"{what} declares the shape {shape}, {n_bytes:,} bytes, and has "
+            f"{n_stored:,}. The file is broken."
+        )
 
 
 def _load_trouble(error: Exception) -> str:
@@ -265,11 +284,7 @@ def _h5_values(dataset: Any) -> Array:
 def _from_arrays(
     shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], Array], asked: Asked
 ) -> Parts:
-    if asked.columns or asked.leave_out:
-        raise InputError(
-            "columns= and leave_out= are for tables, and these are arrays. Choose an "
-            "array with key=."
-        )
+    _check_no_columns(asked)
     key = _feature_key(shapes, asked.key)
     X = load(key)
     names = _names_key(shapes, key)
@@ -381,7 +396,7 @@ def _from_table(source: Source, asked: Asked) -> Parts:
     )
     ids = found.ids
     if ids is not None and ids.dtype.kind == "O":
-        ids = retyped(ids)
+        ids = retyped([unmarked(i) if isinstance(i, str) else i for i in ids])
     names = found.names if source.with_header else []
     return found._replace(ids=ids, names=names)
 

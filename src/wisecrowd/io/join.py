@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.feature_roles import wanted_columns
@@ -42,12 +43,21 @@ class FeatureTable(NamedTuple):
     names: list[str] | None = None
     left_out: Mapping[str, str] = MappingProxyType({})
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the features as a DataFrame: ids are its index, names its columns.
+
+        Pass it to ``fit`` and ``predict_proba``: they join answers by the index, and
+        compare the names of the columns. Without names, the columns are numbered.
+        """
+        return pd.DataFrame(self.X, index=self.items, columns=self.names, copy=False)
+
     def __str__(self) -> str:
         """Say in one line what was read."""
         n_items, n_features = self.X.shape
         ids = "ids in the file" if self.with_ids else "no ids: rows counted from 0"
         named = f": {listed(self.names, 8)}" if self.names else ""
-        line = f"{self.path}: {n_items:,} items, {n_features:,} features{named} ({ids})"
+        size = f"{counted(n_items, 'item')}, {counted(n_features, 'feature')}"
+        line = f"{self.path}: {size}{named} ({ids})"
         unused = [f"{name!r} ({why})" for name, why in self.left_out.items()]
         more = f" and {len(unused) - 8} more" if len(unused) > 8 else ""
         return f"{line}; left out: {', '.join(unused[:8])}{more}" if unused else line
@@ -55,33 +65,43 @@ class FeatureTable(NamedTuple):
 
 def read_feature_table(
     path: str | PathLike[str],
-    ids: str | None = None,
-    key: str | None = None,
     *,
+    item: str | None = None,
+    key: str | None = None,
     columns: Sequence[str] | str | None = None,
     leave_out: Sequence[str] | str = (),
 ) -> FeatureTable:
-    """Read features with :func:`read_features`; rows without ids are items 0, 1, ...
+    r"""Read features as the command line does: with names, and what was left out.
 
     Parameters
     ----------
-    path : path
-        The file.
-    ids : str, optional
-        The column (or array) of item ids.
-    key : str, optional
-        The array, or the column of vectors, that holds the features.
-    columns, leave_out : sequences of str, or text with commas, optional
-        The columns that are the features ("all" for all columns of numbers), and those
-        that are not, as in :func:`read_features`.
+    path, item, key, columns, leave_out
+        As in :func:`read_features`.
+
+    Returns
+    -------
+    FeatureTable
+        ``X``, ``items``, ``names`` and ``left_out``. Printed, it says what was read.
+        Rows without ids are items 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "features.csv"
+    >>> _ = path.write_text("item,width,height,label\na,1,2.5,0\nb,3,4,1\n")
+    >>> table = read_feature_table(path)
+    >>> table.names, table.left_out
+    (['width', 'height'], {'label': 'the class'})
+    >>> read_feature_table(path, columns="label,width").names
+    ['label', 'width']
+    >>> table.to_frame().loc["b"].to_dict()
+    {'width': 3.0, 'height': 4.0}
     """
     asked = Asked(
-        ids, key, wanted_columns(columns), tuple(wanted_columns(leave_out) or ())
+        item, key, wanted_columns(columns), tuple(wanted_columns(leave_out) or ())
     )
-    try:
-        found = features_in(path, asked)
-    except InputError as error:
-        raise InputError(str(error).replace("item=", "ids=")) from None
+    found = features_in(path, asked)
     items = np.arange(len(found.X)) if found.ids is None else found.ids
     return FeatureTable(
         Path(path),
@@ -99,7 +119,7 @@ def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
     This is :meth:`Annotations.align`, which ``fit(X, y, items=ids)`` uses too. An error
     names the file. A command calls::
 
-        table = read_feature_table(path, ids, key)
+        table = read_feature_table(path)
         joined = join_features(annotations, table)
         model.fit(table.X, joined, items=table.items)
         print(join_note(joined, table))

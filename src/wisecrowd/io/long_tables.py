@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from wisecrowd._checks import InputError, listed
 from wisecrowd.annotations.headers import GOLD_NAMES, ROLES, column_names, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
-from wisecrowd.io.raw import METADATA, RawAnnotations, gold_of_rows
+from wisecrowd.io.raw import EMPTY_IS_NAME, METADATA, RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import Source, json_columns, json_records, parsed, whole_table
 
 ID_NAMES = ("classification_id", "assignment_id", "annotation_id", "answer_id")
@@ -64,7 +64,11 @@ def long_json_lines(source: Source, given: Given) -> RawAnnotations:
         names = _column_of(first, given)
         table = json_columns(source, {name: first.get(name) for name in names.values()})
         if table is not None:
-            columns = {role: coded(table[name]) for role, name in names.items()}
+            empty_is_name = first.get(EMPTY_IS_NAME) is True
+            columns = {
+                role: coded(table[name], empty_is_name=empty_is_name)
+                for role, name in names.items()
+            }
             return _found(columns, names, "long JSON lines")
     return _records(json_records(source), given, "long JSON lines", "line")
 
@@ -175,9 +179,11 @@ def record_columns(
     """Return the columns of numbered JSON records, and their names.
 
     `named` returns the name of each column, from the first record. `word` is what a
-    record is called in messages: line or record.
+    record is called in messages: line or record. An empty text is a missing value,
+    unless the first record says otherwise.
     """
     names: Names = {}
+    missing: Any = ""
     coders: dict[str, Coder] = {}
     for number, record in records:
         if not isinstance(record, dict):
@@ -185,8 +191,10 @@ def record_columns(
                 f'{word} {number:,} is not a record such as {{"item": ..., ...}}: '
                 f"{str(record)[:60]!r}."
             )
-        names = names or named(record)
-        coders = coders or {role: Coder() for role in names}
+        if not names:
+            names = named(record)
+            coders = {role: Coder() for role in names}
+            missing = None if record.get(EMPTY_IS_NAME) is True else ""
         for role, name in names.items():
             value = record.get(name)
             if isinstance(value, dict | list):
@@ -194,7 +202,7 @@ def record_columns(
                     f"the {role} in {word} {number:,} is a {type(value).__name__}: "
                     f"{str(value)[:60]}. A name or a number was expected."
                 )
-            coders[role].append(None if value == "" else value)
+            coders[role].append(None if value == missing else value)
     if not names:
         raise InputError("the file is empty: there is no record in it.")
     return {role: coder.coded() for role, coder in coders.items()}, names

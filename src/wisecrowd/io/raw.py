@@ -17,6 +17,8 @@ from wisecrowd.io.renaming import renamed
 from wisecrowd.io.version_notes import choice_notes
 
 METADATA = b"wisecrowd"  # the key in Parquet files that holds the list of classes
+EMPTY_IS_NAME = "empty_is_name"
+"""The key in the first record of a JSON file in which an empty text is a name."""
 
 
 @dataclass

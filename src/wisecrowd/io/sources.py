@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.json as pajson
 
 from wisecrowd._checks import InputError, listed
+from wisecrowd._text import unmarked
 
 MISSING = ("", "NaN", "nan", "NA", "N/A", "<NA>", "null", "NULL")
 """The words for a missing value in a text table, unless in quotation marks."""
@@ -208,8 +210,11 @@ def table_batches(
 
 
 def whole_table(source: Source, columns: Sequence[str]) -> Any:
-    """Return an Arrow table of text columns; raise an error if it has no rows."""
-    batches = list(table_batches(source, columns))
+    """Return an Arrow table of text columns; raise an error if it has no rows.
+
+    The marks that keep a spreadsheet from running a cell are taken off.
+    """
+    batches = [_without_marks(batch) for batch in table_batches(source, columns)]
     if not sum(batch.num_rows for batch in batches):
         raise InputError(NO_ROWS)
     return pa.Table.from_batches(batches)
@@ -319,6 +324,24 @@ def sample_rows(source: Source, most: int = 1000) -> list[list[str]]:
 
 
 # -- inside ---------------------------------------------------------------------
+
+
+def _without_marks(batch: Any) -> Any:
+    """Return a batch of text columns with the cells that `marked` was given."""
+    columns = [
+        _unmarked_column(column)
+        if pc.any(pc.starts_with(column.dictionary, "'")).as_py()
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _unmarked_column(column: Any) -> Any:
+    words = [word and unmarked(word) for word in column.dictionary.to_pylist()]
+    as_they_were = pa.array(words, type=pa.string())
+    # encoded again, because two cells can have become the same
+    return as_they_were.take(column.indices).dictionary_encode()
 
 
 def table_trouble(source: Source, error: str) -> str:

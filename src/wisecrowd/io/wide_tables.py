@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from wisecrowd._checks import InputError, listed
+from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import ALIASES, GOLD_NAMES, check_column, first_named
 from wisecrowd.io.columns import Coded, Coder, coded
@@ -23,7 +24,11 @@ def wide_text(source: Source, given: Given) -> RawAnnotations:
     form = f"wide {source.form}"
     if not source.with_header:
         return _found(columns, None, form + " without a header")
-    return _found(columns, _item_column(source.columns, given), form)
+    item = _item_column(source.columns, given)
+    people = {name: unmarked(name) for name in source.columns if name != item}
+    if len({item, *people.values()}) == columns.num_columns:
+        columns = columns.rename_columns([people.get(c, c) for c in source.columns])
+    return _found(columns, item, form)
 
 
 def wide_parquet(file: Any, given: Given) -> RawAnnotations:

@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd._files import replacing
+from wisecrowd._text import marked
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.columns import retyped
-from wisecrowd.io.raw import METADATA
+from wisecrowd.io.raw import EMPTY_IS_NAME, METADATA
 from wisecrowd.io.sources import errors_that_name
 
 
@@ -31,8 +32,8 @@ def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Pa
         Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``. The first
         four are long tables with the columns item, annotator, answer and, if there is
         gold, gold. JSON is ``{item: {annotator: answer}}``, with a list for repeated
-        answers. If that form would lose gold classes or the type of the ids, it is a
-        list of records.
+        answers. If that form would lose gold classes, the type of the ids or empty
+        names, it is a list of records.
 
     Returns
     -------
@@ -43,7 +44,9 @@ def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Pa
     -----
     :func:`read_annotations` returns the same annotations. Parquet keeps all types and
     the list of classes. A CSV file has no types: a column of whole numbers is read as
-    numbers, unless one of them has a leading zero. Items without an answer are kept;
+    numbers, unless one of them has a leading zero. In CSV and TSV files, a name that a
+    spreadsheet would run as a formula, such as "=1+2", has an apostrophe in front,
+    which the reader takes off. Items without an answer are kept;
     annotators without an answer are not.
     """
     path = Path(path).expanduser()
@@ -108,15 +111,31 @@ def _plain(columns: Any) -> Any:
 
 
 def _write_text(annotations: Annotations, path: Path, delimiter: str) -> None:
-    for what in ("items", "annotators", "answers"):
-        if (getattr(annotations, what) == "").any():
-            raise InputError(
-                f"one of the {what} is an empty text, which would be read as missing. "
-                f"Rename it, or write Parquet."
-            )
+    for what in _with_empty_name(annotations):
+        raise InputError(
+            f"one of the {what} is an empty text, which would be read as missing. "
+            f"Rename it, or write Parquet or JSON."
+        )
     options = pacsv.WriteOptions(delimiter=delimiter)
     with path.open("wb") as file:
-        pacsv.write_csv(_plain(_long_columns(annotations)), file, options)
+        pacsv.write_csv(_plain(_marked(_long_columns(annotations))), file, options)
+
+
+def _marked(columns: Any) -> Any:
+    """Return the table with names that no spreadsheet runs as formulas."""
+    return pa.table(
+        {
+            name: pa.chunked_array([_marked_names(chunk) for chunk in column.chunks])
+            for name, column in zip(columns.column_names, columns.columns, strict=True)
+        }
+    )
+
+
+def _marked_names(column: Any) -> Any:
+    if not pa.types.is_string(column.type.value_type):
+        return column
+    names = pa.array([marked(name) for name in column.dictionary.to_pylist()])
+    return pa.DictionaryArray.from_arrays(column.indices, names)
 
 
 def _write_csv(annotations: Annotations, path: Path) -> None:
@@ -141,8 +160,20 @@ def _write_parquet(annotations: Annotations, path: Path) -> None:
 
 
 def _record_rows(annotations: Annotations) -> Iterator[dict[str, Any]]:
+    mark = {EMPTY_IS_NAME: True} if _with_empty_name(annotations) else {}
     for batch in _plain(_long_columns(annotations)).to_batches(max_chunksize=1 << 16):
-        yield from batch.to_pylist()
+        for record in batch.to_pylist():
+            yield record | mark
+            mark = {}
+
+
+def _with_empty_name(annotations: Annotations) -> list[str]:
+    """Return in which of the vocabularies there is an empty text."""
+    return [
+        what
+        for what in ("items", "annotators", "answers")
+        if (getattr(annotations, what) == "").any()
+    ]
 
 
 def _write_jsonl(annotations: Annotations, path: Path) -> None:
@@ -152,12 +183,12 @@ def _write_jsonl(annotations: Annotations, path: Path) -> None:
 
 
 def _write_json(annotations: Annotations, path: Path) -> None:
-    with_gold = (annotations.gold_codes >= 0).any()
-    content = (
-        _nested(annotations)
-        if not with_gold and _survives_as_key(annotations.items, annotations.annotators)
-        else list(_record_rows(annotations))
+    as_records = (
+        (annotations.gold_codes >= 0).any()
+        or _with_empty_name(annotations)
+        or not _survives_as_key(annotations.items, annotations.annotators)
     )
+    content = list(_record_rows(annotations)) if as_records else _nested(annotations)
     with path.open("w", encoding="utf-8") as file:
         json.dump(content, file, ensure_ascii=False)
 

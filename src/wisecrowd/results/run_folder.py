@@ -95,7 +95,7 @@ def _check_place(folder: Path) -> None:
 
 
 def check_table_file(
-    path: Path | None, inputs: Iterable[Path | None] = (), *, force: bool = True
+    path: Path | None, inputs: Iterable[Path | None], *, force: bool
 ) -> None:
     """Refuse a file that `write_table` could not or should not write.
 
@@ -122,7 +122,17 @@ def check_table_file(
 
 
 def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
-    for_spreadsheet(table).to_csv(path, index=False, float_format=digits)
+    safe = for_spreadsheet(table)
+    # Python's csv quotes a carriage return only if it is part of the line's end.
+    end = "\r\n" if _has_carriage_return(safe) else "\n"
+    safe.to_csv(path, index=False, float_format=digits, lineterminator=end)
+
+
+def _has_carriage_return(table: pd.DataFrame) -> bool:
+    words: list[Any] = [*table.columns]
+    for _, column in table.select_dtypes(exclude="number").items():
+        words += column.unique().tolist()
+    return any(isinstance(word, str) and "\r" in word for word in words)
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:

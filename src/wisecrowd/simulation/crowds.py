@@ -24,6 +24,8 @@ from wisecrowd.simulation.skill_by_features import with_guesses
 
 LOG_ACTIVITY_SPREAD = 2.0
 """Deviation of log activity: 5 % of the annotators give 60 % of the answers."""
+MOST_ANSWERS = 2**31 - 1
+"""Answers are counted with 32 bits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -385,6 +387,11 @@ def draw_answers(
         if not 0 < mean < np.inf:
             raise InputError(f"answers_per_item={mean} must be a number above 0.")
         n_answers = round(mean * n_items)
+    if n_answers > MOST_ANSWERS:
+        raise InputError(
+            f"{n_answers:.3g} answers are too many: at most {MOST_ANSWERS:,} can be "
+            f"drawn. Ask for fewer."
+        )
     n_of_item = _answers_of_items(n_answers, n_items, for_pairs)
     weights = _activity(activity, n_annotators, for_activity)
     item = np.repeat(np.arange(n_items), n_of_item)
