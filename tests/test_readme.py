@@ -94,12 +94,14 @@ def test_the_code_in_the_readme_runs_on_a_users_file(tmp_path, monkeypatch, caps
     assert blocks("python")
     monkeypatch.chdir(tmp_path)
     wc.write_annotations(wc.simulate(60, 9, random_state=0).answers, "answers.csv")
+    # a reader has followed the commands before: nothing is mixed, nothing is refused
+    assert CliRunner().invoke(app, commands()[1]).exit_code == 0
     for code in blocks("python"):
         exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert re.search(r"answers\.csv: long.* 300 (annotations|answers)", printed)
     assert "@inproceedings{kim2012bcc" in printed
-    assert (tmp_path / "run/model.json").exists()
+    assert (tmp_path / "model/model.json").exists()
 
 
 def test_the_commands_in_the_readme_run_in_order(tmp_path, monkeypatch):
@@ -107,6 +109,7 @@ def test_the_commands_in_the_readme_run_in_order(tmp_path, monkeypatch):
     first = ["simulate", "aggregate", "compare"]
     assert [c[0] for c in commands()] == [*first, "simulate", "fit", "predict"]
     for command in commands():
+        assert "--force" not in command
         if command[0] == "fit":
             command += ["--inducing", "10", "--epochs", "2"]  # the same, sooner
         result = CliRunner().invoke(app, command)

@@ -81,3 +81,15 @@ def test_every_option_changes_the_crowd(option, value, run, tmp_path):
 def test_quiet_prints_nothing(run, tmp_path):
     result = run("simulate", "-o", tmp_path / "a.csv", "--items", 9, "-q")
     assert (result.exit_code, result.output) == (0, "")
+
+
+def test_annotators_without_an_answer_are_said(run, tmp_path):
+    out = tmp_path / "a.csv"
+    few = ("--items", "3", "--answers", "1", "--annotators", "9")
+    result = run("simulate", "--out", out, *few)
+    n_there = len(wc.read_annotations(out).annotators)
+    assert f"{9 - n_there} annotators gave no answer and are not in the file" in (
+        result.stderr
+    )
+    every = ("--items", "3", "--answers", "9", "--annotators", "9", "--force")
+    assert "no answer" not in run("simulate", "--out", out, *every).stderr

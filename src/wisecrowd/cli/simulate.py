@@ -93,8 +93,18 @@ def simulate(
     if not quiet:
         from wisecrowd.cli.show import say, sizes
 
-        say(sizes(crowd.answers))
+        say(sizes(crowd.answers), *_said_of_silent(crowd))
         say(f"Wrote {', '.join(str(path) for path in written)}.")
+
+
+def _said_of_silent(crowd: Any) -> list[str]:
+    """Return why a reader of the file counts fewer annotators."""
+    from wisecrowd._checks import counted
+
+    n_silent = int((crowd.answers.codes.n_per_annotator == 0).sum())
+    are = "is" if n_silent == 1 else "are"
+    who = counted(n_silent, "annotator")
+    return [f"{who} gave no answer and {are} not in the file."] * (n_silent > 0)
 
 
 def _check_size(n: int | float, what: str) -> None:
