@@ -97,6 +97,14 @@ class Answers:
             (ones, rows, self.row_start), (self.n_items, len(self))
         )
 
+    @cached_property
+    def n_repeats(self) -> Int[np.ndarray, " L"]:
+        """How often the annotator gave this answer about this item, itself included."""
+        key = self.item.astype(np.int64) * self.n_annotators + self.annotator
+        key = key * self.n_answers + self.answer
+        _, where, n_each = np.unique(key, return_inverse=True, return_counts=True)
+        return n_each[where]
+
     def counts(
         self, by: Literal["item", "annotator"] = "item"
     ) -> Int[np.ndarray, "rows K"]:

@@ -1,6 +1,6 @@
 """Variational Bayes of a crowd without features: all of BCC, and SVGPCR's start.
 
-π ~ Dir(1), R[a, c, :] ~ Dir(α[c, :]), with q(Z) q(R) q(π).
+π ~ Dir(class_prior), R[a, c, :] ~ Dir(α[c, :]), with q(Z) q(R) q(π).
 """
 
 from typing import NamedTuple
@@ -14,6 +14,10 @@ from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.skills import ConfusionMatrices
 
+CLASS_PRIOR = 10.0
+"""Items of each class that are assumed before the answers. With one, as is usual, a
+small crowd of weak annotators ends with nearly all items in one class, sure of it."""
+
 
 class Labelled(NamedTuple):
     """q(Z) of every item, and the skills that it was made with."""
@@ -22,9 +26,11 @@ class Labelled(NamedTuple):
     skills: ConfusionMatrices
 
 
-def class_counts(proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " C"]:
-    """Return the concentrations of q(π): one answer per class, and the labels."""
-    return 1.0 + proba.sum(0)
+def class_counts(
+    proba: Float[np.ndarray, "N C"], class_prior: float
+) -> Float[np.ndarray, " C"]:
+    """Return the concentrations of q(π): those of the prior, and the labels."""
+    return class_prior + proba.sum(0)
 
 
 def combined(
@@ -35,17 +41,18 @@ def combined(
     trace: Trace,
     max_iter: int,
     tol: float | int | None,
+    class_prior: float = CLASS_PRIOR,
     warn: bool = True,
 ) -> Labelled:
     """Alternate q(Z), q(R), q(π) and the prior until the bound gains less than `tol`.
 
     The start is the share of the votes.
     """
-    flat = np.ones(answers.n_classes)
+    before = np.full(answers.n_classes, class_prior)
 
     def update(state: Labelled) -> tuple[Labelled, dict[str, float]]:
         skills = state.skills.learned_from(answers, state.proba)
-        classes = class_counts(state.proba)
+        classes = class_counts(state.proba, class_prior)
         evidence = skills.evidence(answers)
         log_class = dirichlet.mean_log(classes)
         proba, _ = crowd.posterior(crowd.clamped(evidence + log_class, gold))
@@ -53,7 +60,7 @@ def combined(
             "answers": float((proba * evidence).sum()),
             "classes": float((proba @ log_class).sum()),
             "entropy": float(crowd.entropy(proba).sum()),
-            "kl_classes": float(dirichlet.kl(classes, flat)),
+            "kl_classes": float(dirichlet.kl(classes, before)),
             "kl_annotators": skills.divergence(),
             "log_hyperprior": skills.log_hyperprior(),
         }

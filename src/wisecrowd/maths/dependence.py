@@ -26,14 +26,20 @@ GRID = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
 N_ITEMS = 4000  # most items of the data that are used
 N_SIMULATED = 16_000  # items per ρ of the grid: the error of ρ is then about .01
 MAX_REPEATS = 50  # most simulated crowds per ρ
+POWER = 1.6  # of the design effect: ρ is underestimated where items are hard
+LEAST_WEIGHT = 0.15  # of an answer, however many there are
 LEAST_PAIRS = 50  # fewest pairs of answers on one item from which ρ is estimated
 
 
 def weight_of_answers(
     n_answers: Float[np.ndarray, " N"] | Int[np.ndarray, " N"], dependence: float
 ) -> Float[np.ndarray, " N"]:
-    """1 / (1 + ρ (n − 1)): the weight of the log-likelihood of each of n answers."""
-    return 1 / (1 + dependence * np.maximum(n_answers - 1, 0))
+    """Return the weight of the log-likelihood of each of n answers on an item.
+
+    (1 + ρ (n − 1)) to the power of −`POWER`, and `LEAST_WEIGHT` at the least.
+    """
+    alone = 1 / (1 + dependence * np.maximum(n_answers - 1, 0))
+    return np.maximum(alone**POWER, LEAST_WEIGHT)
 
 
 def weight_per_item(answers: Answers, dependence: float) -> Float[np.ndarray, "N 1"]:

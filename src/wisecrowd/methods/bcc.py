@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
 from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices
 from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import Labelled, class_counts, combined
+from wisecrowd.fit.variational import CLASS_PRIOR, Labelled, class_counts, combined
 from wisecrowd.maths import crowd, dirichlet
-from wisecrowd.maths.dependence import checked_dependence, weight_per_item
+from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
 
@@ -41,6 +42,10 @@ class BCC(WithConfusionMatrices, Aggregator):
         1 / (1 + ρ (n - 1)). Before an item is labelled, its own contribution is
         removed from the annotators' counts (leave-one-out, CVB0). None: the published
         posterior, which takes answers as independent and is far too sure.
+    class_prior : float
+        Items of each class that are assumed before the answers: the concentration of
+        the Dirichlet prior of the shares of the classes. With 1, a small crowd of weak
+        annotators ends with nearly all items in one class, and is sure of it.
     max_iter, tol, progress
         As in :class:`DawidSkene`.
 
@@ -78,12 +83,14 @@ class BCC(WithConfusionMatrices, Aggregator):
         *,
         annotator_prior: Any = "learned",
         dependence: float | int | str | None = "learn",
+        class_prior: float | int = CLASS_PRIOR,
         max_iter: int = 1000,
         tol: float | int | None = 1e-7,
         progress: bool | None = None,
     ) -> None:
         self.annotator_prior = annotator_prior
         self.dependence = dependence
+        self.class_prior = class_prior
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress
@@ -91,11 +98,19 @@ class BCC(WithConfusionMatrices, Aggregator):
     @classmethod
     def as_published(cls, **settings: Any) -> "BCC":
         """Return the method of the paper: a flat prior, independent annotators."""
-        return cls(**{"annotator_prior": "flat", "dependence": None, **settings})
+        return cls(
+            **{
+                "annotator_prior": "flat",
+                "dependence": None,
+                "class_prior": 1,
+                **settings,
+            }
+        )
 
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         if self.dependence is not None:
             checked_dependence(self.dependence)
+        number(self.class_prior, "class_prior", "above 0", lambda v: v > 0)
         answers, gold = annotations.codes, annotations.gold_codes
         before = ConfusionMatrices.before_answers(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
@@ -107,9 +122,10 @@ class BCC(WithConfusionMatrices, Aggregator):
                 gold,
                 trace=trace,
                 max_iter=self.max_iter,
+                class_prior=float(self.class_prior),
                 tol=None if self.tol is None else self.tol * len(answers),
             )
-        class_prior = dirichlet.mean(class_counts(end.proba))
+        class_prior = dirichlet.mean(class_counts(end.proba, float(self.class_prior)))
         skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
         end = Labelled(end.proba, skills)
         if self.dependence is not None:
@@ -126,20 +142,13 @@ def without_own_part(
     class_prior: Array,
     dependence: float | int | str,
 ) -> Labelled:
-    """Return q(z) with each item's own contribution to the skills left out.
-
-    The evidence is discounted for the dependence. So are the shares of the classes:
-    the discount then changes no label.
-    """
-    log_class = np.log(class_prior)
-    log_joint = crowd.evidence_of_others(answers, end.skills.counts, end.proba)
-    log_joint += log_class
+    """Return q(z) with each item's own contribution to the skills left out."""
+    log_class = np.log(class_prior)[None]
     if dependence == "learn":
-        prior = np.broadcast_to(log_class, log_joint.shape)
+        prior = np.broadcast_to(log_class, end.proba.shape)
         rng = np.random.RandomState(0)
         skills = end.skills.with_learned_dependence(answers, prior, rng)
     else:
         skills = replace(end.skills, dependence=float(dependence))
-    weight = weight_per_item(answers, skills.dependence)
-    proba, _ = crowd.posterior(crowd.clamped(weight * log_joint, gold))
-    return Labelled(proba, skills)
+    found = skills.judged(answers, log_class, gold, end.proba, of_features=False)
+    return Labelled(found.proba, skills)

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths import crowd, dirichlet, hard_items
 from wisecrowd.maths.dependence import learned_dependence, weight_per_item
 from wisecrowd.skills.summary import summary_of_counts
 
@@ -55,18 +55,39 @@ class ConfusionMatrices:
     # -- inside a fit -----------------------------------------------------------
 
     def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
-        """Σ E log R[a, c, y] of every item, weighted by the dependence."""
-        said = crowd.evidence_per_item(
-            answers, dirichlet.mean_log(self.counts, self.prior)
-        )
-        return said * weight_per_item(answers, self.dependence)
+        """Σ E log R[a, c, y] of every item, as if answers were independent."""
+        log_mean = dirichlet.mean_log(self.counts, self.prior)
+        return crowd.evidence_per_item(answers, log_mean)
 
     def evidence_of_others(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Float[np.ndarray, "N C"]:
         """Return the same, the item's own part removed from the counts (CVB0)."""
-        said = crowd.evidence_of_others(answers, self.counts, proba)
-        return said * weight_per_item(answers, self.dependence)
+        return crowd.evidence_of_others(answers, self.counts, proba)
+
+    def judged(
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        gold: Int[np.ndarray, " N"],
+        proba: Float[np.ndarray, "N C"] | None,
+        *,
+        of_features: bool,
+    ) -> hard_items.Judged:
+        """Return the labels: some items are hard, and answers depend on one another.
+
+        `proba` are the labels that the skills were learned from; each item's own part
+        in them is left out. None: the items are new. The shares of the classes are
+        discounted for dependence as the answers are, so that the discount changes no
+        label; what the features say is not.
+        """
+        weight = weight_per_item(answers, self.dependence)
+        if proba is None:
+            given = self.confusion()[answers.annotator, :, answers.answer]
+        else:
+            given = crowd.given_others(answers, self.counts, proba)
+        prior = log_prior if of_features else weight * log_prior
+        return hard_items.judged(answers, given, weight, prior, gold)
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
@@ -165,14 +186,7 @@ class ConfusionMatrices:
         *,
         of_features: bool,
     ) -> Float[np.ndarray, "N C"]:
-        """p(z | answers): given the skills, the mean confusion is exact.
-
-        The shares of the classes are discounted for dependence as the answers are, so
-        that the discount changes no label; what the features say is not.
-        """
-        said = crowd.evidence_per_item(answers, np.log(self.confusion()))
-        weight = weight_per_item(answers, self.dependence)
-        joint = (
-            log_prior + weight * said if of_features else weight * (log_prior + said)
-        )
-        return crowd.posterior(joint)[0]
+        """p(z | answers): given the skills, the mean confusion is exact."""
+        unknown = np.full(answers.n_items, -1)
+        found = self.judged(answers, log_prior, unknown, None, of_features=of_features)
+        return found.proba

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
+from wisecrowd.maths.hard_items import Judged
 
 AnySkills = TypeVar("AnySkills", bound="Skills")
 
@@ -59,6 +60,20 @@ class LearnableSkills(Skills, Protocol):
     ) -> Float[np.ndarray, "N C"]:
         """Return the same, with the item's own part in the skills left out."""
 
+    def judged(
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        gold: Int[np.ndarray, " N"],
+        proba: Float[np.ndarray, "N C"] | None,
+        *,
+        of_features: bool,
+    ) -> Judged:
+        """Return the labels, each item's own part in the skills left out.
+
+        `proba` are the labels that the skills were learned from; None: new items.
+        """
+
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Float[np.ndarray, "A C K"]:
@@ -66,6 +81,11 @@ class LearnableSkills(Skills, Protocol):
 
     def updated(self: AnySkills, statistics: Float[np.ndarray, "A C K"]) -> AnySkills:
         """Return the best skills for these statistics."""
+
+    def with_statistics(
+        self: AnySkills, statistics: Float[np.ndarray, "A C K"]
+    ) -> AnySkills:
+        """Return the skills for these statistics; what all annotators share stays."""
 
     def with_doubt(
         self: AnySkills, answers: Answers, proba: Float[np.ndarray, "N C"]

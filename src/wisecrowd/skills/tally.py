@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths import crowd, dirichlet, hard_items
 from wisecrowd.skills.summary import summary_of_counts
 
 SMOOTHING = 1.0  # answers that everybody is granted in every cell
@@ -148,6 +148,22 @@ class Trusted:
         """Return the same: nothing is learned about the annotator."""
         return self.evidence(answers)
 
+    def judged(
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        gold: Int[np.ndarray, " N"],
+        proba: Float[np.ndarray, "N C"] | None,
+        *,
+        of_features: bool,
+    ) -> hard_items.Judged:
+        """Return the labels: what was named, or the prior where nothing was."""
+        said = crowd.clamped(self.evidence(answers) + log_prior, gold)
+        nobody = np.full(answers.n_items, -1)
+        return hard_items.Judged(
+            crowd.posterior(said)[0], np.zeros(answers.n_items), nobody
+        )
+
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Float[np.ndarray, "A C K"]:
@@ -155,6 +171,10 @@ class Trusted:
         return crowd.soft_counts(answers, proba)
 
     def updated(self, statistics: Float[np.ndarray, "A C K"]) -> "Trusted":
+        """Return the same: there is nothing to learn."""
+        return self
+
+    def with_statistics(self, statistics: Float[np.ndarray, "A C K"]) -> "Trusted":
         """Return the same: there is nothing to learn."""
         return self
 

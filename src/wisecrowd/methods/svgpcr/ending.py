@@ -33,8 +33,16 @@ class Ended(NamedTuple):
     sharpness: float
 
 
-def ended(task: SVGPCRTask, state: State, learn_dependence: bool) -> Ended:
-    """Alternate sharpness, dependence, labels and skills for a few rounds, f fixed."""
+def ended(task: SVGPCRTask, state: State, dependence: float | str | None) -> Ended:
+    """Alternate sharpness, labels and skills for a few rounds, f fixed; then judge.
+
+    Parameters
+    ----------
+    task, state
+        The fit and where it stands.
+    dependence : "learn", float or None
+        The correlation of two answers on one item; None where labels are trusted.
+    """
     answers, gold = task.data.answers, task.data.gold
     rng = np.random.RandomState(task.seed)
     alone = left_out(task, state)
@@ -42,11 +50,12 @@ def ended(task: SVGPCRTask, state: State, learn_dependence: bool) -> Ended:
     for _ in range(ROUNDS):
         said = crowd.clamped(skills.evidence_of_others(answers, proba), gold)
         sharpness = best_sharpness(alone, said, rng)
-        log_prior = sharpness * alone
-        if learn_dependence:
-            skills = skills.with_learned_dependence(answers, log_prior, rng)
-        proba, skills = settled(answers, gold, log_prior, proba, skills)
-    return Ended(proba, skills, sharpness_to_keep(task, skills, sharpness))
+        proba, skills = settled(answers, gold, sharpness * alone, proba, skills)
+    if dependence == "learn":
+        skills = skills.with_learned_dependence(answers, sharpness * alone, rng)
+    found = skills.judged(answers, sharpness * alone, gold, proba, of_features=True)
+    skills = skills.with_statistics(skills.statistics(answers, found.proba))
+    return Ended(found.proba, skills, sharpness_to_keep(task, skills, sharpness))
 
 
 def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:

@@ -111,9 +111,7 @@ def trained(
                 state = task.start(skills, starting_hyper(task, points))
                 run = Run(state, seed, schedule.n_steps)
             run = _completed(task, schedule, run, trace, keep)
-            # Of a number of NumPy, == is no plain bool.
-            learn_dependence = bool(getattr(settings, "dependence", None) == "learn")
-            end = ended(task, run.state, learn_dependence)
+            end = ended(task, run.state, getattr(settings, "dependence", None))
     keep.remove()
     return learned(run.state, end, scale, answers), trace
 

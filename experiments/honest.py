@@ -1,0 +1,181 @@
+"""How honest are the probabilities? Real crowds, semi-real and small ones, in tables.
+
+Run: python experiments/honest.py labels|semi-real|small|skills [--seeds 5]
+
+labels     the six label-only crowds: accuracy and log loss of smoothed votes and BCC
+semi-real  the same answers with features drawn given the gold class, at four strengths
+small      simulated first try-outs: accuracy and mean confidence, votes beside BCC
+skills     how often 90 % intervals hold an annotator's accuracy on gold
+"""
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import wisecrowd as wc
+from wisecrowd.datasets import load_label_only
+from wisecrowd.metrics import accuracy, log_loss
+
+CROWDS = ("bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt")
+STRENGTHS = {"useless": 0.0, "weak": 0.8, "fair": 1.6, "strong": 3.5}
+NOISE = 0.707
+SMALL = {  # items, annotators, classes, accuracy; None: they guess
+    "100 items, 3 annotators": (100, 3, 2, 0.65),
+    "20 items, 5 annotators": (20, 5, 3, 0.60),
+    "300 items, 3 annotators": (300, 3, 2, 0.65),
+    "three who guess": (100, 3, 2, None),
+}
+
+
+def crowds() -> Iterator[tuple[str, Any, np.ndarray, np.ndarray]]:
+    """Yield the name, the answers, the items with gold and their classes."""
+    for name in CROWDS:
+        data = load_label_only(name)
+        place = {c: k for k, c in enumerate(data.answers.classes.tolist())}
+        gold = dict(zip(data.gold.index.tolist(), data.gold.tolist(), strict=True))
+        code = np.array(
+            [place.get(gold.get(i), -1) for i in data.answers.items.tolist()]
+        )
+        yield name, data.answers, np.flatnonzero(code >= 0), code
+
+
+def smoothed_votes(answers: Any) -> np.ndarray:
+    """Return votes plus 1 / C, divided by their sum."""
+    votes = answers.codes.votes() + 1 / answers.n_classes
+    return votes / votes.sum(1, keepdims=True)
+
+
+def scores(truth: np.ndarray, proba: np.ndarray) -> tuple[float, float]:
+    """Return the accuracy and the log loss."""
+    return accuracy(truth, proba), log_loss(truth, proba)
+
+
+def labels(seeds: int) -> None:
+    """Print accuracy and log loss without features."""
+    rows = []
+    for name, answers, known, gold in crowds():
+        votes = scores(gold[known], smoothed_votes(answers)[known])
+        bcc = scores(gold[known], wc.BCC().fit(answers).label_proba_[known])
+        rows.append([*votes, *bcc])
+        print(f"{name:10s} votes {_two(votes)}   BCC {_two(bcc)}", flush=True)
+    mean = np.mean(rows, 0)
+    print(f"{'mean':10s} votes {_two(mean[:2])}   BCC {_two(mean[2:])}")
+
+
+def semi_real(seeds: int) -> None:
+    """Print how SVGPCR's labels compare with BCC's and votes', by strength."""
+    rows = []
+    for name, answers, known, gold in crowds():
+        truth = gold[known]
+        bcc = scores(truth, wc.BCC().fit(answers).label_proba_[known])
+        votes = scores(truth, smoothed_votes(answers)[known])
+        for strength, distance in STRENGTHS.items():
+            for n_features in (8, 200):
+                found = [
+                    _with_features(answers, gold, known, distance, n_features, seed)
+                    for seed in range(seeds)
+                ]
+                (right, loss, sharpness), worst = np.mean(found, 0), np.min(found, 0)[0]
+                behind = right - max(bcc[0], votes[0])
+                rows.append((strength, n_features, right, loss, behind))
+                print(
+                    f"{name:10s} {strength:8s} {n_features:4d}  {right:.3f} {loss:.3f}"
+                    f"  worst {worst:.3f}  behind the better {behind:+.3f}"
+                    f"  sharpness {sharpness:.2f}  BCC {_two(bcc)}",
+                    flush=True,
+                )
+    for n_features in (8, 200):
+        some = [row for row in rows if row[1] == n_features]
+        strong = np.mean([row[2] for row in some if row[0] == "strong"])
+        print(
+            f"{n_features} features: log loss {np.mean([r[3] for r in some]):.3f}, "
+            f"strong {strong:.3f}, worst {min(r[4] for r in some):+.3f}, "
+            f"more than .01 behind {sum(r[4] < -0.01 for r in some)} of {len(some)}"
+        )
+
+
+def _with_features(
+    answers: Any,
+    gold: np.ndarray,
+    known: np.ndarray,
+    distance: float,
+    n_features: int,
+    seed: int,
+) -> tuple[float, float, float]:
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(answers.n_classes, n_features))
+    between = centres[:, None] - centres[None]
+    square = (between**2).sum(-1)[~np.eye(len(centres), dtype=bool)].mean()
+    centres *= distance / np.sqrt(square)
+    classes = np.where(gold >= 0, gold, rng.integers(answers.n_classes, size=len(gold)))
+    X = centres[classes] + NOISE * rng.normal(size=(len(gold), n_features))
+    model = wc.SVGPCR(50, random_state=seed, progress=False).fit(X, answers)
+    right, loss = scores(gold[known], model.label_proba_[known])
+    return right, loss, model.sharpness_
+
+
+def small(seeds: int) -> None:
+    """Print accuracy and confidence on small, weak crowds; sixty of each."""
+    for name, (n_items, n_annotators, n_classes, skill) in SMALL.items():
+        rows = []
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            truth = rng.integers(n_classes, size=n_items)
+            other = rng.integers(1, n_classes, size=(n_items, n_annotators))
+            wrong = (truth[:, None] + other) % n_classes
+            right = rng.random(wrong.shape) < (skill or 1 / n_classes)
+            given = np.where(right, truth[:, None], wrong)
+            answers = wc.Annotations.from_matrix(given, classes=range(n_classes))
+            proba = wc.BCC().fit(answers).label_proba_
+            votes = wc.MajorityVote(random_state=seed).fit(answers).label_proba_
+            hits = accuracy(truth, proba)
+            rows.append((hits, proba.max(1).mean(), accuracy(truth, votes)))
+        hits, confidence, votes = np.mean(rows, 0)
+        print(
+            f"{name:24s} BCC {hits:.3f}, confidence {confidence:.3f}; votes {votes:.3f}"
+        )
+
+
+def skills(seeds: int) -> None:
+    """Print how often the intervals of annotators hold the accuracy on gold."""
+    shares = []
+    for name, answers, known, gold in crowds():
+        has_gold = np.isin(answers.codes.item, known)
+        item, annotator = (
+            answers.codes.item[has_gold],
+            answers.codes.annotator[has_gold],
+        )
+        right = answers.codes.answer[has_gold] == gold[item]
+        n_gold = np.bincount(annotator, minlength=answers.n_annotators)
+        share = np.bincount(annotator, right, minlength=answers.n_annotators)
+        enough = n_gold >= 20
+        share = share[enough] / n_gold[enough]
+        found = wc.BCC().fit(answers).annotator_summary(0.9)[enough]
+        held = (found["low"] <= share) & (share <= found["high"])
+        shares.append(held.mean())
+        above = (found["accuracy"] - share).mean()
+        print(
+            f"{name:10s} {enough.sum():4d} annotators: {held.mean():.2f}, {above:+.3f}"
+        )
+    print(f"mean {np.mean(shares):.3f}, least {np.min(shares):.2f}")
+
+
+def _two(pair: Any) -> str:
+    return f"{pair[0]:.4f} {pair[1]:.3f}"
+
+
+PARTS = {"labels": labels, "semi-real": semi_real, "small": small, "skills": skills}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--seeds", type=int, default=5)
+    given = parser.parse_args()
+    PARTS[given.part](given.seeds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Labels of items of which some are hard: they mislead several annotators at once.
+
+An item of class z is easy, or hard with a *decoy* w, a class that it looks like. On a
+hard item a part λ of every answer is given as if the item were of class w:
+
+    p(y | z, easy) = R[a, z, y],    p(y | z, w) = (1 − λ) R[a, z, y] + λ R[a, w, y].
+
+A share h of the items is hard, and all decoys are equally probable before the answers.
+Summed over the decoys, the evidence for z is
+
+    log[(1 − h) Π p(y | z, easy)^t + h / (C − 1) Σ_{w ≠ z} Π p(y | z, w)^t].
+
+The exponent t is the weight of dependent answers (`maths/dependence.py`). A decoy that
+nobody named explains no answer, so only classes that were named are summed over.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from wisecrowd.answers import Answers
+from wisecrowd.maths import crowd
+
+HARD_SHARE = 0.04  # h; chosen on eight real crowds, each judged by the others' choice
+DECOY_PART = 0.5  # λ
+
+
+class Judged(NamedTuple):
+    """What the answers say about every item.
+
+    Attributes
+    ----------
+    proba : array (N, C)
+        Probability of every class.
+    hard : array (N,)
+        Probability that the item is hard.
+    decoy : array (N,)
+        Code of the most probable decoy; -1 where no class was named.
+    """
+
+    proba: Float[np.ndarray, "N C"]
+    hard: Float[np.ndarray, " N"]
+    decoy: Int[np.ndarray, " N"]
+
+
+def judged(
+    answers: Answers,
+    given: Float[np.ndarray, "L C"],
+    weight: Float[np.ndarray, "N 1"],
+    log_prior: Float[np.ndarray, "#N C"],
+    gold: Int[np.ndarray, " N"],
+) -> Judged:
+    """Return q(z) of every item, with hard items and their decoys summed over.
+
+    Parameters
+    ----------
+    answers : Answers
+        The answers on the items.
+    given : array (L, C)
+        p(y | z = c, easy) of every answer.
+    weight : array (N, 1)
+        The exponent t.
+    log_prior : array (N or 1, C)
+        What is known of the classes besides the answers.
+    gold : array (N,)
+        Codes of the classes known for certain, -1 elsewhere.
+    """
+    n_items, n_classes = answers.n_items, answers.n_classes
+    easy = np.log(1 - HARD_SHARE) + weight * (answers.per_item @ np.log(given))
+    prior = crowd.clamped(np.broadcast_to(log_prior, easy.shape), gold)
+    total = prior + easy
+    best, decoy = np.full(n_items, -np.inf), np.full(n_items, -1)
+    for items, named in decoys(answers):
+        joint = prior[items] + _misled(answers, given, weight, items, named)
+        total[items] = np.logaddexp(total[items], joint)
+        mass = np.logaddexp.reduce(joint, axis=1)
+        better = mass > best[items]
+        best[items[better]], decoy[items[better]] = mass[better], named[better]
+    proba, norm = crowd.posterior(total)
+    all_easy = np.logaddexp.reduce(prior + easy, axis=1)
+    if n_classes < 2:
+        return Judged(proba, np.zeros(n_items), decoy)
+    return Judged(proba, np.clip(1 - np.exp(all_easy - norm), 0.0, 1.0), decoy)
+
+
+def decoys(
+    answers: Answers,
+) -> list[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]]:
+    """Return pairs of items and a class that was named on each, every pair once.
+
+    The first entry has the first named class of every item, the second the second one
+    of the items that have two, and so on.
+    """
+    item, named = np.nonzero(answers.votes())
+    first = np.searchsorted(item, item)  # where the item's classes begin
+    rank = np.arange(len(item)) - first
+    return [
+        (item[rank == r], named[rank == r]) for r in range(rank.max(initial=-1) + 1)
+    ]
+
+
+def _misled(
+    answers: Answers,
+    given: Float[np.ndarray, "L C"],
+    weight: Float[np.ndarray, "N 1"],
+    items: Int[np.ndarray, " n"],
+    named: Int[np.ndarray, " n"],
+) -> Float[np.ndarray, "n C"]:
+    """Return log p(answers, hard, this decoy | z); −∞ where z is the decoy."""
+    place = np.full(answers.n_items, -1)
+    place[items] = np.arange(len(items))
+    rows = np.flatnonzero(place[answers.item] >= 0)
+    at = place[answers.item[rows]]  # sorted, as items and answers are
+    own = given[rows]
+    decoy = own[np.arange(len(rows)), named[at]][:, None]
+    mixed = np.log((1 - DECOY_PART) * own + DECOY_PART * decoy)
+    starts = np.searchsorted(at, np.arange(len(items)))
+    said = np.add.reduceat(mixed, starts, axis=0)
+    out = np.log(HARD_SHARE / max(answers.n_classes - 1, 1)) + weight[items] * said
+    out[np.arange(len(items)), named] = -np.inf
+    return out
