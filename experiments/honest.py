@@ -148,8 +148,8 @@ def skills(seeds: int) -> None:
             answers.codes.annotator[has_gold],
         )
         right = answers.codes.answer[has_gold] == gold[item]
-        n_gold = np.bincount(annotator, minlength=answers.n_annotators)
-        share = np.bincount(annotator, right, minlength=answers.n_annotators)
+        n_gold = np.bincount(annotator, minlength=len(answers.annotators))
+        share = np.bincount(annotator, right, minlength=len(answers.annotators))
         enough = n_gold >= 20
         share = share[enough] / n_gold[enough]
         found = wc.BCC().fit(answers).annotator_summary(0.9)[enough]

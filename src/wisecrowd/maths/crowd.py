@@ -17,7 +17,7 @@ PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
 LARGEST_SUM = 1e200  # of exp(log joint) over classes; far from where float64 ends
 SMALLEST_COUNT = 1e-9  # what rounding may leave of a count after its own item
 HYPER_SHAPE = 0.3  # how strongly a learned prior is held where it is small
-HITS, MISSES = 8.0, 12.0  # of the most probable prior: right, and wrong times classes
+HITS, MISSES = 8.0, 24.0  # of the most probable prior: right, and wrong times C²
 
 
 def evidence_per_item(
@@ -216,14 +216,14 @@ class Hyperprior(NamedTuple):
 def prior_hyper(n_classes: int, n_answers: int) -> Hyperprior:
     """Return the hyperprior of a learned prior.
 
-    Its mode has `HITS` right pseudo-answers and `MISSES` / C wrong ones, at least one:
+    Its mode has `HITS` right pseudo-answers and `MISSES` / C² wrong ones, at least 1:
     with two classes it expects little more than guessing, with many classes eight
     answers of nine to be right. Chosen on six real crowds and on simulated ones. A
     weaker one lets a crowd of few agree that one busy annotator is always right, and
     with fewer wrong ones small crowds are too sure. The `HYPER_SHAPE` keeps the many
     small concentrations of a crowd with many classes from vanishing.
     """
-    mode = diagonal_prior(n_classes, n_answers, HITS, max(1.0, MISSES / n_classes))
+    mode = diagonal_prior(n_classes, n_answers, HITS, max(1.0, MISSES / n_classes**2))
     return Hyperprior(1 + HYPER_SHAPE + mode, 1 + HYPER_SHAPE / mode)
 
 

@@ -150,5 +150,5 @@ def without_own_part(
         skills = end.skills.with_learned_dependence(answers, prior, rng)
     else:
         skills = replace(end.skills, dependence=float(dependence))
-    found = skills.judged(answers, log_class, gold, end.proba, of_features=False)
+    found = skills.judged(answers, log_class, gold, end.proba)
     return Labelled(found.proba, skills)

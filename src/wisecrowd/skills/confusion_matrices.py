@@ -68,25 +68,24 @@ class ConfusionMatrices:
     def judged(
         self,
         answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
+        log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
-        *,
-        of_features: bool,
+        of_features: float | Float[np.ndarray, "N C"] = 0.0,
     ) -> hard_items.Judged:
         """Return the labels: some items are hard, and answers depend on one another.
 
         `proba` are the labels that the skills were learned from; each item's own part
-        in them is left out. None: the items are new. The shares of the classes are
-        discounted for dependence as the answers are, so that the discount changes no
-        label; what the features say is not.
+        in them is left out. None: the items are new. The shares of the classes,
+        `log_class`, are discounted for dependence as the answers are, so that the
+        discount changes no label. What is known `of_features` is not discounted.
         """
         weight = weight_per_item(answers, self.dependence)
         if proba is None:
             given = self.confusion()[answers.annotator, :, answers.answer]
         else:
             given = crowd.given_others(answers, self.counts, proba)
-        prior = log_prior if of_features else weight * log_prior
+        prior = weight * log_class + of_features
         return hard_items.judged(answers, given, weight, prior, gold)
 
     def statistics(
@@ -188,5 +187,6 @@ class ConfusionMatrices:
     ) -> Float[np.ndarray, "N C"]:
         """p(z | answers): given the skills, the mean confusion is exact."""
         unknown = np.full(answers.n_items, -1)
-        found = self.judged(answers, log_prior, unknown, None, of_features=of_features)
-        return found.proba
+        none = np.zeros((1, answers.n_classes))
+        log_class, features = (none, log_prior) if of_features else (log_prior, 0.0)
+        return self.judged(answers, log_class, unknown, None, features).proba

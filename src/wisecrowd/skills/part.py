@@ -63,11 +63,10 @@ class LearnableSkills(Skills, Protocol):
     def judged(
         self,
         answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
+        log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
-        *,
-        of_features: bool,
+        of_features: float | Float[np.ndarray, "N C"] = 0.0,
     ) -> Judged:
         """Return the labels, each item's own part in the skills left out.
 

@@ -151,14 +151,14 @@ class Trusted:
     def judged(
         self,
         answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
+        log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
-        *,
-        of_features: bool,
+        of_features: float | Float[np.ndarray, "N C"] = 0.0,
     ) -> hard_items.Judged:
         """Return the labels: what was named, or the prior where nothing was."""
-        said = crowd.clamped(self.evidence(answers) + log_prior, gold)
+        said = self.evidence(answers) + log_class + of_features
+        said = crowd.clamped(said, gold)
         nobody = np.full(answers.n_items, -1)
         return hard_items.Judged(
             crowd.posterior(said)[0], np.zeros(answers.n_items), nobody

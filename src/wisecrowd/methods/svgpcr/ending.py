@@ -13,7 +13,8 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
 
 from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd
+from wisecrowd.fit.variational import CLASS_PRIOR, class_counts
+from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.gp import links
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.skills import Trusted
@@ -33,27 +34,37 @@ class Ended(NamedTuple):
     sharpness: float
 
 
-def ended(task: SVGPCRTask, state: State, dependence: float | str | None) -> Ended:
+def ended(
+    task: SVGPCRTask,
+    state: State,
+    dependence: float | str | None,
+    alone: Float[np.ndarray, "N C"],
+) -> Ended:
     """Alternate sharpness, labels and skills for a few rounds, f fixed; then judge.
 
     Parameters
     ----------
     task, state
         The fit and where it stands.
+    alone : array (N, C)
+        What the features say about every item, in logs, without its own answers.
     dependence : "learn", float or None
         The correlation of two answers on one item; None where labels are trusted.
     """
     answers, gold = task.data.answers, task.data.gold
     rng = np.random.RandomState(task.seed)
-    alone = left_out(task, state)
+    # What the features add to the shares of the classes, which answers show as well.
+    beyond = alone - np.log(np.exp(alone).mean(0))
     proba, skills = state.proba.astype(np.float64), state.skills
     for _ in range(ROUNDS):
+        log_class = np.log(dirichlet.mean(class_counts(proba, CLASS_PRIOR)))
         said = crowd.clamped(skills.evidence_of_others(answers, proba), gold)
-        sharpness = best_sharpness(alone, said, rng)
-        proba, skills = settled(answers, gold, sharpness * alone, proba, skills)
+        sharpness = best_sharpness(beyond, log_class, said, rng)
+        log_prior = log_class + sharpness * beyond
+        proba, skills = settled(answers, gold, log_prior, proba, skills)
     if dependence == "learn":
-        skills = skills.with_learned_dependence(answers, sharpness * alone, rng)
-    found = skills.judged(answers, sharpness * alone, gold, proba, of_features=True)
+        skills = skills.with_learned_dependence(answers, log_prior, rng)
+    found = skills.judged(answers, log_class[None], gold, proba, sharpness * beyond)
     skills = skills.with_statistics(skills.statistics(answers, found.proba))
     return Ended(found.proba, skills, sharpness_to_keep(task, skills, sharpness))
 
@@ -99,20 +110,22 @@ def sharpness_to_keep(task: SVGPCRTask, skills: Any, fitted: float) -> float:
 
 
 def best_sharpness(
-    log_proba: Float[np.ndarray, "N C"],
+    beyond: Float[np.ndarray, "N C"],
+    log_class: Float[np.ndarray, " C"],
     evidence: Float[np.ndarray, "N C"],
     rng: np.random.RandomState,
 ) -> float:
-    """Return the exponent t of p(z | x) under which the answers are the most likely.
+    """Return the exponent t of what the features say that makes the answers likeliest.
 
-    Σₙ log Σ_c softmax_c(t log p) e^{evidence}, over leave-one-out predictions: a t
+    Σₙ log Σ_c softmax_c(log_class + t beyond) e^{evidence}, where `beyond` is what the
+    features add to the shares of the classes, each item's own answers left out: a t
     above one says that the Gaussian process was more modest than it had to be.
     """
-    some = rng.permutation(len(log_proba))[:N_CALIBRATION]
-    log_proba, evidence = log_proba[some], evidence[some]
+    some = rng.permutation(len(beyond))[:N_CALIBRATION]
+    beyond, evidence = beyond[some], evidence[some]
 
     def unlikely(log_power: float) -> float:
-        at = np.exp(log_power) * log_proba
+        at = log_class + np.exp(log_power) * beyond
         return float(
             np.mean(crowd.posterior(at)[1] - crowd.posterior(at + evidence)[1])
         )

@@ -1,12 +1,13 @@
 """A whole fit: start, steps, ending."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from threadpoolctl import threadpool_limits
 
 from wisecrowd._checks import InputError
@@ -21,7 +22,7 @@ from wisecrowd.fit.trace import Trace
 from wisecrowd.maths.gp import class_posterior, kernels, links
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
-from wisecrowd.methods.svgpcr.ending import Ended, ended
+from wisecrowd.methods.svgpcr.ending import Ended, ended, left_out
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
 from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
 from wisecrowd.methods.svgpcr.start import (
@@ -31,6 +32,10 @@ from wisecrowd.methods.svgpcr.start import (
     scaling,
 )
 from wisecrowd.methods.svgpcr.task import Data, State, SVGPCRTask
+from wisecrowd.skills import Trusted
+
+CROSS_FITTED = 2000  # items, and fewer, are predicted by fits without their answers
+N_FOLDS = 3
 
 
 def trained(
@@ -101,9 +106,7 @@ def trained(
 
             run = keep.resumed(lambda: blank(1))
             if run is None:
-                rng = np.random.RandomState(seed)
-                some = rng.permutation(len(X))[:N_FOR_START]
-                some = features.batches(some[None])[0]
+                some, rng = some_features(task)
                 n_inducing = n_points(some, int(settings.n_inducing))
                 with compiling(task, schedule, blank(n_inducing)):
                     points = inducing_points(some, n_inducing, rng)
@@ -111,9 +114,64 @@ def trained(
                 state = task.start(skills, starting_hyper(task, points))
                 run = Run(state, seed, schedule.n_steps)
             run = _completed(task, schedule, run, trace, keep)
-            end = ended(task, run.state, getattr(settings, "dependence", None))
+            crowd = not isinstance(run.state.skills, Trusted)
+            if crowd and len(X) <= CROSS_FITTED:
+                alone = cross_fitted(
+                    task, schedule, run, int(settings.n_inducing), settings.progress
+                )
+            else:
+                alone = left_out(task, run.state)
+            end = ended(task, run.state, getattr(settings, "dependence", None), alone)
     keep.remove()
     return learned(run.state, end, scale, answers), trace
+
+
+def some_features(task: SVGPCRTask) -> tuple[Any, np.random.RandomState]:
+    """Return the features that k-means sees, and its source of random numbers."""
+    rng = np.random.RandomState(task.seed)
+    some = rng.permutation(task.recipe.n_items)[:N_FOR_START]
+    return task.data.features.batches(some[None])[0], rng
+
+
+def cross_fitted(
+    task: SVGPCRTask,
+    schedule: Schedule,
+    run: Run,
+    n_inducing: int,
+    progress: bool | None,
+) -> Float[np.ndarray, "N C"]:
+    """Log predictive probability of every item, by a fit that saw none of its answers.
+
+    Where items are few, leaving out an item's own site is not enough: the inducing
+    points and the kernel were learned from it too. With 200 useless features such
+    predictions agreed with the item's own label. So the steps are taken again, once per
+    fold, without the answers on the items of the fold.
+    """
+    n_items = task.recipe.n_items
+    some, rng = some_features(task)
+    points = inducing_points(some, n_points(some, n_inducing), rng)
+    fold = rng.permutation(n_items) % N_FOLDS
+    out = np.empty((n_items, task.data.answers.n_classes))
+    for f in range(N_FOLDS):
+        other = without_answers(task, fold == f)
+        state = other.start(run.state.skills, starting_hyper(task, points))
+        anew = Run(state, run.seed, schedule.n_steps)
+        name = f"without part {f + 1} of {N_FOLDS}"
+        with Trace(name, schedule.n_steps, progress) as trace:
+            done = completed(other, n_items, schedule, anew, trace=trace)
+        out[fold == f] = left_out(other, done.state)[fold == f]
+    return out
+
+
+def without_answers(task: SVGPCRTask, held: Bool[np.ndarray, " N"]) -> SVGPCRTask:
+    """Return the task without what is known about some items."""
+    answers, gold = task.data.answers, task.data.gold
+    data = replace(
+        task.data,
+        answers=answers.some(~held[answers.item]),
+        gold=np.where(held, -1, gold),
+    )
+    return replace(task, data=data)
 
 
 def starting_hyper(task: SVGPCRTask, points: Float[np.ndarray, "M D"]) -> Hyper:
