@@ -278,13 +278,45 @@ def hit_variance(proba, item, annotator, label, n_annotators):
 
 
 def answer_weight(item, n_items, dependence):
-    """1 / (1 + rho (n - 1)) of every item, n its number of answers."""
+    """(1 + rho (n - 1)) ** -1.6 of every item, n its number of answers; .15 or more."""
     out = np.ones(n_items)
     for n in range(n_items):
         n_answers = sum(i == n for i in item)
         if n_answers > 1:
-            out[n] = 1 / (1 + dependence * (n_answers - 1))
+            out[n] = max((1 + dependence * (n_answers - 1)) ** -1.6, 0.15)
     return out
+
+
+def with_decoys(given, item, label, weight, log_prior, hard, part):
+    """q(z), p(hard) and the best decoy per item, by going through all states.
+
+    `given[l, c]` is p(answer l | class c); a decoy is a class that was named.
+    """
+    n_items, n_classes = log_prior.shape
+    proba, is_hard = np.zeros((n_items, n_classes)), np.zeros(n_items)
+    best = np.full(n_items, -1)
+    for n in range(n_items):
+        rows = [r for r in range(len(item)) if item[r] == n]
+        named = sorted({label[r] for r in rows if label[r] < n_classes})
+        mass = {}
+        for z in range(n_classes):
+            easy = math.prod(given[r, z] ** weight[n] for r in rows)
+            mass[z, -1] = math.exp(log_prior[n, z]) * (1 - hard) * easy
+            for w in named:
+                if w != z:
+                    each = [(1 - part) * given[r, z] + part * given[r, w] for r in rows]
+                    misled = math.prod(p ** weight[n] for p in each)
+                    share = hard / (n_classes - 1)
+                    mass[z, w] = math.exp(log_prior[n, z]) * share * misled
+        total = sum(mass.values())
+        for (z, w), m in mass.items():
+            proba[n, z] += m / total
+            is_hard[n] += m / total if w >= 0 else 0.0
+        if named:
+            best[n] = max(
+                named, key=lambda w: sum(m for k, m in mass.items() if k[1] == w)
+            )
+    return proba, is_hard, best
 
 
 def normalised(log_joint):
@@ -381,13 +413,13 @@ def answers_log_evidence(item, annotator, label, prior, labelling):
     return total
 
 
-def bcc_log_evidence(item, annotator, label, prior, n_items):
-    """log p(answers) by going through all labellings; prior is (A, C, K), p(π) flat."""
+def bcc_log_evidence(item, annotator, label, prior, n_items, class_prior):
+    """log p(answers) by going through all labellings; prior is (A, C, K)."""
     n_classes = prior.shape[1]
     terms = []
     for labelling in itertools.product(range(n_classes), repeat=n_items):
         per_class = [labelling.count(c) for c in range(n_classes)]
-        term = polya_log_evidence(per_class, [1.0] * n_classes)
+        term = polya_log_evidence(per_class, [class_prior] * n_classes)
         term += answers_log_evidence(item, annotator, label, prior, labelling)
         terms.append(term)
     top = max(terms)

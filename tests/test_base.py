@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
 import contract
+import oracles
 from wisecrowd import BCC, Annotations, DawidSkene, InputError, MajorityVote
 from wisecrowd.base import as_annotations
 
@@ -132,9 +133,13 @@ def test_prediction_multiplies_the_answers_into_the_class_prior():
     )
     new = model.annotator_prior_.mean(0)
     new = new / new.sum(-1, keepdims=True)
-    want = model.class_prior_ * model.confusion_[0, :, 1] * new[:, 2]
-    want = want ** (1 / (1 + model.dependence_))  # of two answers
-    assert_allclose(model.predict_proba(asked)[0], want / want.sum(), rtol=1e-9)
+    given = np.array([model.confusion_[0, :, 1], new[:, 2]])
+    weight = oracles.answer_weight([0, 0], 1, model.dependence_)
+    log_class = weight * np.log(model.class_prior_)[None]
+    want, _, _ = oracles.with_decoys(
+        given, [0, 0], [1, 2], weight, log_class, 0.04, 0.5
+    )
+    assert_allclose(model.predict_proba(asked)[0], want[0], rtol=1e-9)
 
 
 def test_a_stranger_counts_as_the_mean_of_the_crowd_in_dawid_skene():

@@ -228,7 +228,9 @@ def test_updated_prior_raises_the_bound_and_a_given_prior_stays():
     assert bound_of_annotators(counts, moved, hyper) > before
 
 
-def test_prior_hyper_expects_eight_answers_of_nine_to_be_right():
-    hyper = crowd.prior_hyper(3, 4)
+@pytest.mark.parametrize(("n_classes", "wrong"), [(2, 6.0), (3, 24 / 9), (9, 1.0)])
+def test_prior_hyper_expects_less_where_guessing_is_right_more_often(n_classes, wrong):
+    hyper = crowd.prior_hyper(n_classes, 4 + n_classes)
     mode = (hyper.shape - 1) / hyper.rate
-    assert_allclose(mode, crowd.diagonal_prior(3, 4, 8.0, 1.0), rtol=1e-12)
+    want = crowd.diagonal_prior(n_classes, 4 + n_classes, 8.0, wrong)
+    assert_allclose(mode, want, rtol=1e-12)

@@ -36,13 +36,13 @@ def uniform(truth):
     return np.full((len(truth), N_CLASSES), -np.log(N_CLASSES))
 
 
-def test_the_weight_of_an_answer_is_the_inverse_of_the_design_effect():
+def test_the_weight_of_an_answer_is_a_power_of_the_design_effect():
     n_answers = np.array([0, 1, 2, 10])
     assert_allclose(dependence.weight_of_answers(n_answers, 0.0), 1)
     found = dependence.weight_of_answers(n_answers, 0.25)
-    assert_allclose(found, [1, 1, 0.8, 1 / 3.25])
-    # n answers that always agree carry the information of one.
-    assert_allclose(dependence.weight_of_answers(n_answers, 1.0)[1:], [1, 0.5, 0.1])
+    assert_allclose(found, [1, 1, 0.8**1.6, 0.151716], rtol=1e-5)
+    many = dependence.weight_of_answers(n_answers, 1.0)
+    assert_allclose(many, [1, 1, 0.5**1.6, 0.15])  # never less than that
 
 
 def test_right_together_is_a_sum_over_pairs():

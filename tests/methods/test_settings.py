@@ -44,7 +44,12 @@ OF_GP: dict[str, dict[str, Any]] = {
 ALTERNATIVES = {
     "majority-vote": {"ties": {"ties": "first"}, "random_state": {"random_state": 1}},
     "dawid-skene": {**LOOP, **PRIOR},
-    "bcc": {**LOOP, **PRIOR, "dependence": {"dependence": 0.3}},
+    "bcc": {
+        **LOOP,
+        **PRIOR,
+        "dependence": {"dependence": 0.3},
+        "class_pseudo_items": {"class_pseudo_items": 1},
+    },
     "glad": {
         **LOOP,
         "class_prior": {"class_prior": "learned"},
@@ -178,7 +183,7 @@ def test_the_settings_of_an_object_count(fitted):
 
 WHOLE = {
     "dawid-skene": {"tol": 1},
-    "bcc": {"tol": 1, "dependence": 0},
+    "bcc": {"tol": 1, "dependence": 0, "class_pseudo_items": 2},
     "glad": {"tol": 1, "ability_spread": 1, "easiness_spread": 2},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},
     "svgpcr": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "dependence": 0},
@@ -209,7 +214,8 @@ def test_objects_as_settings_are_saved_and_loaded(fitted, data, tmp_path):
 
 def test_bcc_as_published_has_a_flat_prior_and_independent_annotators(fitted):
     model = wc.BCC.as_published(max_iter=50)
-    want = wc.BCC(annotator_prior="flat", dependence=None, max_iter=50)
+    paper = {"annotator_prior": "flat", "dependence": None, "class_pseudo_items": 1}
+    want = wc.BCC(**paper, max_iter=50)
     assert model.get_params() == want.get_params()
     assert wc.BCC.as_published(dependence=0.1).dependence == 0.1
     answers = contract.crowd()

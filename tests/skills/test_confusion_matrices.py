@@ -29,15 +29,14 @@ def learned(drawn):
 
 
 @pytest.mark.parametrize("dependence", [0.0, 0.3])
-def test_evidence_is_the_loop_weighted_by_the_dependence(drawn, dependence):
+def test_evidence_is_the_loop_and_inside_a_fit_nothing_is_discounted(drawn, dependence):
     skills = made(drawn, dependence)
-    weight = oracles.answer_weight(drawn.rows[0], N, dependence)[:, None]
     log_mean = np.array(
         [[dirichlet.mean_log(row) for row in table] for table in skills.counts]
     )
-    want = weight * oracles.evidence_per_item(log_mean, *drawn.rows, N)
+    want = oracles.evidence_per_item(log_mean, *drawn.rows, N)
     assert_allclose(skills.evidence(drawn.answers), want, rtol=1e-10, atol=1e-12)
-    want = weight * oracles.evidence_of_others(skills.counts, drawn.proba, *drawn.rows)
+    want = oracles.evidence_of_others(skills.counts, drawn.proba, *drawn.rows)
     got = skills.evidence_of_others(drawn.answers, drawn.proba)
     assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
@@ -137,19 +136,60 @@ def test_strangers_have_the_prior_of_the_crowd(drawn):
     assert_allclose(each.chosen(where).counts[1], each.counts[2])
 
 
-@pytest.mark.parametrize("dependence", [0.0, 0.3])
-def test_labels_of_new_items_follow_bayes(drawn, dependence):
-    skills = made(drawn, dependence)
-    log_prior = np.log(drawn.rng.dirichlet(np.ones(C)))[None]
-    weight = oracles.answer_weight(drawn.rows[0], N, dependence)[:, None]
-    said = oracles.evidence_per_item(np.log(skills.confusion()), *drawn.rows, N)
-    got = skills.label_proba(drawn.answers, log_prior, of_features=True)
-    want = oracles.normalised(log_prior + weight * said)[0]
-    assert_allclose(got, want, rtol=1e-9)
-    # Of shares of the classes: the discount changes no label.
-    got = skills.label_proba(drawn.answers, log_prior, of_features=False)
-    want = oracles.normalised(weight * (log_prior + said))[0]
-    assert_allclose(got, want, rtol=1e-9)
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize(("dependence", "hard"), [(0.0, 0.0), (0.3, 0.0), (0.3, 0.1)])
+def test_labels_are_the_loop_over_classes_and_decoys(drawn, dependence, hard, own):
+    skills = replace(made(drawn, dependence), hard_share=hard)
+    item, annotator, label = drawn.rows
+    given = np.array(
+        [skills.confusion()[a, :, k] for a, k in zip(annotator, label, strict=True)]
+    )
+    if own:  # each item's own part is left out
+        counts = skills.counts
+        for row, (n, a, k) in enumerate(zip(*drawn.rows, strict=True)):
+            same = (item == n) & (annotator == a) & (label == k)
+            part = same.sum() * drawn.proba[n]
+            given[row] = (counts[a, :, k] - part) / (counts[a].sum(-1) - part)
+    weight = oracles.answer_weight(item, N, dependence)
+    log_class = np.log(drawn.rng.dirichlet(np.ones(C)))[None]
+    features = drawn.rng.normal(size=(N, C))
+    found = skills.judged(
+        drawn.answers,
+        log_class,
+        np.full(N, -1),
+        drawn.proba if own else None,
+        features,
+    )
+    prior = weight[:, None] * log_class + features
+    proba, is_hard, decoy = oracles.with_decoys(
+        given, item, label, weight, prior, hard, 0.5
+    )
+    assert_allclose(found.proba, proba, rtol=1e-9, atol=1e-12)
+    assert_allclose(found.hard, is_hard, rtol=1e-7, atol=1e-12)
+    if hard:
+        assert_allclose(found.decoy, decoy)
+
+
+def test_the_discount_changes_no_label_where_no_item_is_hard(drawn):
+    skills = made(drawn, 0.3)
+    log_class = np.log(drawn.rng.dirichlet(np.ones(C)))[None]
+    got = skills.label_proba(drawn.answers, log_class, of_features=False)
     independent = replace(skills, dependence=0.0)
-    same = independent.label_proba(drawn.answers, log_prior, of_features=False)
+    same = independent.label_proba(drawn.answers, log_class, of_features=False)
     assert (got.argmax(1) == same.argmax(1)).all()
+
+
+def test_gold_rules_out_every_other_class(drawn):
+    skills = replace(made(drawn, 0.3), hard_share=0.1)
+    gold = np.full(N, -1)
+    gold[2] = 1
+    found = skills.judged(drawn.answers, np.zeros((1, C)), gold, drawn.proba)
+    assert_allclose(found.proba[2], [0, 1, 0])
+
+
+def test_answers_that_are_independent_have_no_hard_items(drawn):
+    skills = made(drawn)
+    assert skills.with_dependence(0).hard_share == 0
+    assert skills.with_dependence(0.2).hard_share > 0
+    assert skills.with_dependence("learn").dependence == 0
+    assert skills.with_dependence("learn").hard_share > 0

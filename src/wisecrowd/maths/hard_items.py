@@ -50,6 +50,7 @@ def judged(
     weight: Float[np.ndarray, "N 1"],
     log_prior: Float[np.ndarray, "#N C"],
     gold: Int[np.ndarray, " N"],
+    hard_share: float = HARD_SHARE,
 ) -> Judged:
     """Return q(z) of every item, with hard items and their decoys summed over.
 
@@ -65,22 +66,23 @@ def judged(
         What is known of the classes besides the answers.
     gold : array (N,)
         Codes of the classes known for certain, -1 elsewhere.
+    hard_share : float
+        h; 0 where answers are independent given the class.
     """
-    n_items, n_classes = answers.n_items, answers.n_classes
-    easy = np.log(1 - HARD_SHARE) + weight * (answers.per_item @ np.log(given))
+    n_items = answers.n_items
+    easy = np.log1p(-hard_share) + weight * (answers.per_item @ np.log(given))
     prior = crowd.clamped(np.broadcast_to(log_prior, easy.shape), gold)
     total = prior + easy
     best, decoy = np.full(n_items, -np.inf), np.full(n_items, -1)
-    for items, named in decoys(answers):
-        joint = prior[items] + _misled(answers, given, weight, items, named)
+    log_share = np.log(hard_share / (answers.n_classes - 1)) if hard_share else -np.inf
+    for items, named in decoys(answers) if hard_share else ():
+        joint = log_share + prior[items] + _misled(answers, given, weight, items, named)
         total[items] = np.logaddexp(total[items], joint)
         mass = np.logaddexp.reduce(joint, axis=1)
         better = mass > best[items]
         best[items[better]], decoy[items[better]] = mass[better], named[better]
     proba, norm = crowd.posterior(total)
     all_easy = np.logaddexp.reduce(prior + easy, axis=1)
-    if n_classes < 2:
-        return Judged(proba, np.zeros(n_items), decoy)
     return Judged(proba, np.clip(1 - np.exp(all_easy - norm), 0.0, 1.0), decoy)
 
 
@@ -107,7 +109,7 @@ def _misled(
     items: Int[np.ndarray, " n"],
     named: Int[np.ndarray, " n"],
 ) -> Float[np.ndarray, "n C"]:
-    """Return log p(answers, hard, this decoy | z); −∞ where z is the decoy."""
+    """Return t log p(answers | z, this decoy); −∞ where z is the decoy."""
     place = np.full(answers.n_items, -1)
     place[items] = np.arange(len(items))
     rows = np.flatnonzero(place[answers.item] >= 0)
@@ -117,6 +119,6 @@ def _misled(
     mixed = np.log((1 - DECOY_PART) * own + DECOY_PART * decoy)
     starts = np.searchsorted(at, np.arange(len(items)))
     said = np.add.reduceat(mixed, starts, axis=0)
-    out = np.log(HARD_SHARE / max(answers.n_classes - 1, 1)) + weight[items] * said
+    out = weight[items] * said
     out[np.arange(len(items)), named] = -np.inf
     return out

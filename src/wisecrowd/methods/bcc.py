@@ -5,7 +5,6 @@ Dawid and Skene's model with a posterior instead of a point for every annotator:
 Gaussian process; α may be given, or learned by empirical Bayes.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ class BCC(WithConfusionMatrices, Aggregator):
         1 / (1 + ρ (n - 1)). Before an item is labelled, its own contribution is
         removed from the annotators' counts (leave-one-out, CVB0). None: the published
         posterior, which takes answers as independent and is far too sure.
-    class_prior : float
+    class_pseudo_items : float
         Items of each class that are assumed before the answers: the concentration of
         the Dirichlet prior of the shares of the classes. With 1, a small crowd of weak
         annotators ends with nearly all items in one class, and is sure of it.
@@ -83,14 +82,14 @@ class BCC(WithConfusionMatrices, Aggregator):
         *,
         annotator_prior: Any = "learned",
         dependence: float | int | str | None = "learn",
-        class_prior: float | int = CLASS_PRIOR,
+        class_pseudo_items: float | int = CLASS_PRIOR,
         max_iter: int = 1000,
         tol: float | int | None = 1e-7,
         progress: bool | None = None,
     ) -> None:
         self.annotator_prior = annotator_prior
         self.dependence = dependence
-        self.class_prior = class_prior
+        self.class_pseudo_items = class_pseudo_items
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress
@@ -102,7 +101,7 @@ class BCC(WithConfusionMatrices, Aggregator):
             **{
                 "annotator_prior": "flat",
                 "dependence": None,
-                "class_prior": 1,
+                "class_pseudo_items": 1,
                 **settings,
             }
         )
@@ -110,7 +109,9 @@ class BCC(WithConfusionMatrices, Aggregator):
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         if self.dependence is not None:
             checked_dependence(self.dependence)
-        number(self.class_prior, "class_prior", "above 0", lambda v: v > 0)
+        number(
+            self.class_pseudo_items, "class_pseudo_items", "above 0", lambda v: v > 0
+        )
         answers, gold = annotations.codes, annotations.gold_codes
         before = ConfusionMatrices.before_answers(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
@@ -122,10 +123,10 @@ class BCC(WithConfusionMatrices, Aggregator):
                 gold,
                 trace=trace,
                 max_iter=self.max_iter,
-                class_prior=float(self.class_prior),
+                class_prior=float(per_class),
                 tol=None if self.tol is None else self.tol * len(answers),
             )
-        class_prior = dirichlet.mean(class_counts(end.proba, float(self.class_prior)))
+        class_prior = dirichlet.mean(class_counts(end.proba, float(per_class)))
         skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
         end = Labelled(end.proba, skills)
         if self.dependence is not None:
@@ -144,11 +145,10 @@ def without_own_part(
 ) -> Labelled:
     """Return q(z) with each item's own contribution to the skills left out."""
     log_class = np.log(class_prior)[None]
+    skills = end.skills.with_dependence(dependence)
     if dependence == "learn":
         prior = np.broadcast_to(log_class, end.proba.shape)
         rng = np.random.RandomState(0)
-        skills = end.skills.with_learned_dependence(answers, prior, rng)
-    else:
-        skills = replace(end.skills, dependence=float(dependence))
+        skills = skills.with_learned_dependence(answers, prior, rng)
     found = skills.judged(answers, log_class, gold, end.proba)
     return Labelled(found.proba, skills)

@@ -99,6 +99,7 @@ def _check_confusion_matrices(skills: ConfusionMatrices, sizes: Sizes) -> None:
     _check_array(skills.prior, "prior", (n_priors, *table), above=0.0)
     _check_array(skills.counts, "counts", (n, *table), above=0.0)
     _check_number(skills.dependence, "dependence", 0.0, 1.0)
+    _check_number(skills.hard_share, "hard_share", 0.0, 0.5)
     if skills.hit_variance is not None:
         _check_array(skills.hit_variance, "hit_variance", (n,))
     if skills.hyper is not None:

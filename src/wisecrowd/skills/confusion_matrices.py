@@ -32,6 +32,8 @@ class ConfusionMatrices:
         The prior of the prior, where that is learned.
     dependence : float
         ρ, the correlation of two answers on one item given its class.
+    hard_share : float
+        The share of hard items, which mislead several annotators at once.
     hit_variance : array (A,) or None
         Variance of the number of right answers per annotator, as the classes are
         uncertain; None: not computed yet.
@@ -41,6 +43,7 @@ class ConfusionMatrices:
     counts: Float[np.ndarray, "A C K"]
     hyper: crowd.Hyperprior | None = None
     dependence: float = 0.0
+    hard_share: float = 0.0
     hit_variance: Float[np.ndarray, " A"] | None = None
 
     @classmethod
@@ -71,7 +74,7 @@ class ConfusionMatrices:
         log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
-        of_features: float | Float[np.ndarray, "N C"] = 0.0,
+        of_features: float | Float[np.ndarray, "#N C"] = 0.0,
     ) -> hard_items.Judged:
         """Return the labels: some items are hard, and answers depend on one another.
 
@@ -86,7 +89,7 @@ class ConfusionMatrices:
         else:
             given = crowd.given_others(answers, self.counts, proba)
         prior = weight * log_class + of_features
-        return hard_items.judged(answers, given, weight, prior, gold)
+        return hard_items.judged(answers, given, weight, prior, gold, self.hard_share)
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
@@ -110,6 +113,15 @@ class ConfusionMatrices:
     ) -> "ConfusionMatrices":
         """Return the skills for these class probabilities of the items."""
         return self.updated(self.statistics(answers, proba))
+
+    def with_dependence(self, dependence: float | int | str) -> "ConfusionMatrices":
+        """Return the same skills for this setting; "learn" begins with 0.
+
+        With 0, answers are independent given the class, so there are no hard items.
+        """
+        known = 0.0 if dependence == "learn" else float(dependence)
+        hard = hard_items.HARD_SHARE if dependence != 0 else 0.0
+        return replace(self, dependence=known, hard_share=hard)
 
     def with_learned_dependence(
         self,

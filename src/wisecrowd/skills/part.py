@@ -66,7 +66,7 @@ class LearnableSkills(Skills, Protocol):
         log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
-        of_features: float | Float[np.ndarray, "N C"] = 0.0,
+        of_features: float | Float[np.ndarray, "#N C"] = 0.0,
     ) -> Judged:
         """Return the labels, each item's own part in the skills left out.
 

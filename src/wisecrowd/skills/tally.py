@@ -154,7 +154,7 @@ class Trusted:
         log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
-        of_features: float | Float[np.ndarray, "N C"] = 0.0,
+        of_features: float | Float[np.ndarray, "#N C"] = 0.0,
     ) -> hard_items.Judged:
         """Return the labels: what was named, or the prior where nothing was."""
         said = self.evidence(answers) + log_class + of_features

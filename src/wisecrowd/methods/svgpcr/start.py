@@ -1,7 +1,5 @@
 """Where a fit begins: the scale of the features and the inducing points."""
 
-from dataclasses import replace
-
 import numpy as np
 from jaxtyping import Float
 from sklearn.cluster import KMeans
@@ -109,5 +107,4 @@ def starting_skills(
             warn=False,
         )
     skills = alone.skills.learned_from(answers, alone.proba)
-    known = 0.0 if dependence == "learn" else float(dependence)
-    return replace(skills, dependence=known)
+    return skills.with_dependence(dependence)
