@@ -109,9 +109,8 @@ class BCC(WithConfusionMatrices, Aggregator):
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         if self.dependence is not None:
             checked_dependence(self.dependence)
-        number(
-            self.class_pseudo_items, "class_pseudo_items", "above 0", lambda v: v > 0
-        )
+        per_class = self.class_pseudo_items
+        number(per_class, "class_pseudo_items", "above 0", lambda v: v > 0)
         answers, gold = annotations.codes, annotations.gold_codes
         before = ConfusionMatrices.before_answers(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
