@@ -278,12 +278,13 @@ def hit_variance(proba, item, annotator, label, n_annotators):
 
 
 def answer_weight(item, n_items, dependence):
-    """(1 + rho (n - 1)) ** -1.6 of every item, n its number of answers; .15 or more."""
+    """(1 + rho (n - 1)) ** -1.6 of every item of n answers; .15 and 1 / n at least."""
     out = np.ones(n_items)
     for n in range(n_items):
         n_answers = sum(i == n for i in item)
         if n_answers > 1:
-            out[n] = max((1 + dependence * (n_answers - 1)) ** -1.6, 0.15)
+            weight = (1 + dependence * (n_answers - 1)) ** -1.6
+            out[n] = max(weight, 0.15, 1 / n_answers)
     return out
 
 

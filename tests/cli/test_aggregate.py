@@ -85,7 +85,7 @@ def test_dependence_is_explained_in_numbers(run, answers):
     said = run("aggregate", answers, "--dependence", "0.21").stderr
     assert (
         "Annotators make the same mistakes on hard items (correlation 0.21):\n"
-        "5.0 answers per item count as 2.7 independent ones. "
+        "5.0 answers per item count as 1.9 independent ones. "
         "The probabilities take this into account." in said
     )
     assert "mistakes" not in run("aggregate", answers, "--dependence", "0").stderr

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import contract
+import oracles
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
 
@@ -214,12 +215,13 @@ def test_at_predict_a_matrix_joins_by_row_and_a_table_by_id(fitted, named):
 
 def test_an_answer_at_predict_sways_as_bayes_says(fitted, named):
     X = named[0][:2]
-    want = fitted.predict_proba(X)
-    want[0] *= fitted.confusion_[1, :, 0]
-    answers = np.array([[-1, 0, -1], [-1, -1, -1]])
-    assert_allclose(
-        fitted.predict_proba(X, answers), want / want.sum(1)[:, None], rtol=1e-12
+    alone = fitted.predict_proba(X)
+    given = fitted.confusion_[1, :, 0][None]
+    want, _, _ = oracles.with_decoys(
+        given, [0], [0], np.ones(2), np.log(alone), 0.04, 0.5
     )
+    answers = np.array([[-1, 0, -1], [-1, -1, -1]])
+    assert_allclose(fitted.predict_proba(X, answers), want, rtol=1e-9)
 
 
 # -- features ------------------------------------------------------------------------

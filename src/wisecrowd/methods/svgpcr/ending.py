@@ -37,7 +37,7 @@ class Ended(NamedTuple):
 def ended(
     task: SVGPCRTask,
     state: State,
-    dependence: float | str | None,
+    dependence: float | int | str | None,
     alone: Float[np.ndarray, "N C"],
 ) -> Ended:
     """Alternate sharpness, labels and skills for a few rounds, f fixed; then judge.
