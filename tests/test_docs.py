@@ -113,7 +113,7 @@ def test_a_reference_that_leads_nowhere_is_found(wrong):
     [
         "`maths/crowd.py: posterior, Hyperprior.shape`",
         "`base.py: CrowdModel.labels_, Aggregator.predict_proba`",
-        "`maths/crowd.py: BLOCK`, `methods/svgpcr/task.py: START_EPSILON = 0.1`",
+        "`maths/crowd.py: HYPER_SHAPE`, `methods/svgpcr/task.py: START_EPSILON = 0.1`",
         "`fit/stochastic.py: WINDOW = 40, Schedule.cool_down = 0.6`",
     ],
 )

@@ -153,7 +153,7 @@ def test_labels_are_the_loop_over_classes_and_decoys(drawn, dependence, hard, ow
     weight = oracles.answer_weight(item, N, dependence)
     log_class = np.log(drawn.rng.dirichlet(np.ones(C)))[None]
     features = drawn.rng.normal(size=(N, C))
-    found = skills.judged(
+    found = skills.final_labels(
         drawn.answers,
         log_class,
         np.full(N, -1),
@@ -183,7 +183,7 @@ def test_gold_rules_out_every_other_class(drawn):
     skills = replace(made(drawn, 0.3), hard_share=0.1)
     gold = np.full(N, -1)
     gold[2] = 1
-    found = skills.judged(drawn.answers, np.zeros((1, C)), gold, drawn.proba)
+    found = skills.final_labels(drawn.answers, np.zeros((1, C)), gold, drawn.proba)
     assert_allclose(found.proba[2], [0, 1, 0])
 
 

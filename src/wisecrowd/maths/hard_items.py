@@ -22,11 +22,11 @@ from jaxtyping import Float, Int
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd
 
-HARD_SHARE = 0.04  # h; chosen on eight real crowds, each judged by the others' choice
+HARD_SHARE = 0.04  # h; chosen on eight real crowds, each scored with the others' choice
 DECOY_PART = 0.5  # λ
 
 
-class Judged(NamedTuple):
+class FinalLabels(NamedTuple):
     """What the answers say about every item.
 
     Attributes
@@ -44,14 +44,14 @@ class Judged(NamedTuple):
     decoy: Int[np.ndarray, " N"]
 
 
-def judged(
+def labels_with_decoys(
     answers: Answers,
     given: Float[np.ndarray, "L C"],
     weight: Float[np.ndarray, "N 1"],
     log_prior: Float[np.ndarray, "#N C"],
     gold: Int[np.ndarray, " N"],
     hard_share: float = HARD_SHARE,
-) -> Judged:
+) -> FinalLabels:
     """Return q(z) of every item, with hard items and their decoys summed over.
 
     Parameters
@@ -83,7 +83,7 @@ def judged(
         best[items[better]], decoy[items[better]] = mass[better], named[better]
     proba, norm = crowd.posterior(total)
     all_easy = np.logaddexp.reduce(prior + easy, axis=1)
-    return Judged(proba, np.clip(1 - np.exp(all_easy - norm), 0.0, 1.0), decoy)
+    return FinalLabels(proba, np.clip(1 - np.exp(all_easy - norm), 0.0, 1.0), decoy)
 
 
 def decoys(

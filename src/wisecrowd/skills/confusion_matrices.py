@@ -68,14 +68,14 @@ class ConfusionMatrices:
         """Return the same, the item's own part removed from the counts (CVB0)."""
         return crowd.evidence_of_others(answers, self.counts, proba)
 
-    def judged(
+    def final_labels(
         self,
         answers: Answers,
         log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
         of_features: float | Float[np.ndarray, "#N C"] = 0.0,
-    ) -> hard_items.Judged:
+    ) -> hard_items.FinalLabels:
         """Return the labels: some items are hard, and answers depend on one another.
 
         `proba` are the labels that the skills were learned from; each item's own part
@@ -89,7 +89,9 @@ class ConfusionMatrices:
         else:
             given = crowd.given_others(answers, self.counts, proba)
         prior = weight * log_class + of_features
-        return hard_items.judged(answers, given, weight, prior, gold, self.hard_share)
+        return hard_items.labels_with_decoys(
+            answers, given, weight, prior, gold, self.hard_share
+        )
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
@@ -201,4 +203,4 @@ class ConfusionMatrices:
         unknown = np.full(answers.n_items, -1)
         none = np.zeros((1, answers.n_classes))
         log_class, features = (none, log_prior) if of_features else (log_prior, 0.0)
-        return self.judged(answers, log_class, unknown, None, features).proba
+        return self.final_labels(answers, log_class, unknown, None, features).proba

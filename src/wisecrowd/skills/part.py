@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.maths.hard_items import Judged
+from wisecrowd.maths.hard_items import FinalLabels
 
 AnySkills = TypeVar("AnySkills", bound="Skills")
 
@@ -60,14 +60,14 @@ class LearnableSkills(Skills, Protocol):
     ) -> Float[np.ndarray, "N C"]:
         """Return the same, with the item's own part in the skills left out."""
 
-    def judged(
+    def final_labels(
         self,
         answers: Answers,
         log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
         of_features: float | Float[np.ndarray, "#N C"] = 0.0,
-    ) -> Judged:
+    ) -> FinalLabels:
         """Return the labels, each item's own part in the skills left out.
 
         `proba` are the labels that the skills were learned from; None: new items.

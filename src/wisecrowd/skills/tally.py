@@ -148,19 +148,19 @@ class Trusted:
         """Return the same: nothing is learned about the annotator."""
         return self.evidence(answers)
 
-    def judged(
+    def final_labels(
         self,
         answers: Answers,
         log_class: Float[np.ndarray, "#N C"],
         gold: Int[np.ndarray, " N"],
         proba: Float[np.ndarray, "N C"] | None,
         of_features: float | Float[np.ndarray, "#N C"] = 0.0,
-    ) -> hard_items.Judged:
+    ) -> hard_items.FinalLabels:
         """Return the labels: what was named, or the prior where nothing was."""
         said = self.evidence(answers) + log_class + of_features
         said = crowd.clamped(said, gold)
         nobody = np.full(answers.n_items, -1)
-        return hard_items.Judged(
+        return hard_items.FinalLabels(
             crowd.posterior(said)[0], np.zeros(answers.n_items), nobody
         )
 

@@ -40,7 +40,7 @@ def ended(
     dependence: float | int | str | None,
     alone: Float[np.ndarray, "N C"],
 ) -> Ended:
-    """Alternate sharpness, labels and skills for a few rounds, f fixed; then judge.
+    """Alternate sharpness, labels and skills for a few rounds, f fixed, then label.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ def ended(
         proba, skills = settled(answers, gold, log_prior, proba, skills)
     if dependence == "learn":
         skills = skills.with_learned_dependence(answers, log_prior, rng)
-    found = skills.judged(answers, log_class[None], gold, proba, sharpness * beyond)
+    found = skills.final_labels(
+        answers, log_class[None], gold, proba, sharpness * beyond
+    )
     skills = skills.with_statistics(skills.statistics(answers, found.proba))
     return Ended(found.proba, skills, sharpness_to_keep(task, skills, sharpness))
 
