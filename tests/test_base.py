@@ -134,10 +134,11 @@ def test_prediction_multiplies_the_answers_into_the_class_prior():
     new = model.annotator_prior_.mean(0)
     new = new / new.sum(-1, keepdims=True)
     given = np.array([model.confusion_[0, :, 1], new[:, 2]])
+    share = model.learned_.skills.hard_share
     weight = oracles.answer_weight([0, 0], 1, model.dependence_)
     log_class = weight * np.log(model.class_prior_)[None]
     want, _, _ = oracles.with_decoys(
-        given, [0, 0], [1, 2], weight, log_class, 0.04, 0.5
+        given, [0, 0], [1, 2], weight, log_class, share, 0.5
     )
     assert_allclose(model.predict_proba(asked)[0], want[0], rtol=1e-9)
 

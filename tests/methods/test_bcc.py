@@ -157,9 +157,10 @@ def test_strangers_who_agree_are_two():
     answers = [["x", "x"], ["new", "newer"], ["dog", "dog"]]
     asked = Annotations.from_triples(*answers, classes=["cat", "dog", "owl"])
     new = dirichlet.mean(model.annotator_prior_.mean(0))[:, 1]
+    share = model.learned_.skills.hard_share
     weight = oracles.answer_weight([0, 0], 1, 0.5)
     given, log_class = np.array([new, new]), np.log(model.class_prior_)[None]
     want, _, _ = oracles.with_decoys(
-        given, [0, 0], [1, 1], weight, weight * log_class, 0.04, 0.5
+        given, [0, 0], [1, 1], weight, weight * log_class, share, 0.5
     )
     assert_allclose(model.predict_proba(asked)[0], want[0], rtol=1e-9)

@@ -24,6 +24,10 @@ from wisecrowd.maths import crowd
 
 HARD_SHARE = 0.04  # h; chosen on eight real crowds, each scored with the others' choice
 DECOY_PART = 0.5  # λ
+HELD = (
+    2000  # items that hold the share of hard items at `HARD_SHARE` when it is learned
+)
+N_LEARN, LEARN_STEPS = 20_000, 5  # items it is learned from, and steps of EM
 
 
 class FinalLabels(NamedTuple):
@@ -84,6 +88,30 @@ def labels_with_decoys(
     proba, norm = crowd.posterior(total)
     all_easy = np.logaddexp.reduce(prior + easy, axis=1)
     return FinalLabels(proba, np.clip(1 - np.exp(all_easy - norm), 0.0, 1.0), decoy)
+
+
+def learned_share(
+    answers: Answers,
+    given: Float[np.ndarray, "L C"],
+    weight: Float[np.ndarray, "N 1"],
+    log_prior: Float[np.ndarray, "N C"],
+) -> float:
+    """Return the share of hard items by a few steps of EM, under a Beta prior.
+
+    The prior has the mean `HARD_SHARE` and the weight of `HELD` items: a small crowd
+    keeps it, and a large one whose answers are independent has hardly any hard items.
+    """
+    some = np.random.RandomState(0).permutation(answers.n_items)[:N_LEARN]
+    some = np.sort(some)
+    rows = np.isin(answers.item, some)
+    part, unknown = answers.of_items(some), np.full(len(some), -1)
+    share = HARD_SHARE
+    for _ in range(LEARN_STEPS):
+        found = labels_with_decoys(
+            part, given[rows], weight[some], log_prior[some], unknown, share
+        )
+        share = (found.hard.sum() + HELD * HARD_SHARE) / (len(some) + HELD)
+    return float(share)
 
 
 def decoys(

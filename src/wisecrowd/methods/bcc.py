@@ -149,5 +149,6 @@ def without_own_part(
         prior = np.broadcast_to(log_class, end.proba.shape)
         rng = np.random.RandomState(0)
         skills = skills.with_learned_dependence(answers, prior, rng)
+    skills = skills.with_learned_hard_share(answers, log_class, end.proba)
     found = skills.final_labels(answers, log_class, gold, end.proba)
     return Labelled(found.proba, skills)

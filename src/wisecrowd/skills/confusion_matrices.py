@@ -68,6 +68,20 @@ class ConfusionMatrices:
         """Return the same, the item's own part removed from the counts (CVB0)."""
         return crowd.evidence_of_others(answers, self.counts, proba)
 
+    def with_learned_hard_share(
+        self,
+        answers: Answers,
+        log_class: Float[np.ndarray, "1 C"],
+        proba: Float[np.ndarray, "N C"],
+    ) -> "ConfusionMatrices":
+        """Return the same skills, with the share of hard items learned from answers."""
+        if not self.hard_share:
+            return self
+        weight = weight_per_item(answers, self.dependence)
+        given = crowd.given_others(answers, self.counts, proba)
+        share = hard_items.learned_share(answers, given, weight, weight * log_class)
+        return replace(self, hard_share=share)
+
     def final_labels(
         self,
         answers: Answers,

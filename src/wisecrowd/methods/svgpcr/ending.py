@@ -64,6 +64,8 @@ def ended(
         proba, skills = settled(answers, gold, log_prior, proba, skills)
     if dependence == "learn":
         skills = skills.with_learned_dependence(answers, log_prior, rng)
+    if dependence is not None:
+        skills = skills.with_learned_hard_share(answers, log_class[None], proba)
     found = skills.final_labels(
         answers, log_class[None], gold, proba, sharpness * beyond
     )
