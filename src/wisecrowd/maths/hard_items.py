@@ -24,9 +24,7 @@ from wisecrowd.maths import crowd
 
 HARD_SHARE = 0.04  # h; chosen on eight real crowds, each scored with the others' choice
 DECOY_PART = 0.5  # λ
-HELD = (
-    2000  # items that hold the share of hard items at `HARD_SHARE` when it is learned
-)
+HELD = 2000  # items that a learned share is held at `HARD_SHARE` by
 N_LEARN, LEARN_STEPS = 20_000, 5  # items it is learned from, and steps of EM
 
 
