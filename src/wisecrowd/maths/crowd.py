@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy import sparse
 from scipy.special import gammaln
 
 from wisecrowd._checks import InputError, listed, one_of
@@ -15,6 +16,8 @@ from wisecrowd.maths import dirichlet
 PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
 
 LARGEST_SUM = 1e200  # of exp(log joint) over classes; far from where float64 ends
+BLOCK = 5000  # items that evidence_of_others holds at a time
+EVERY = slice(None)
 SMALLEST_COUNT = 1e-9  # what rounding may leave of a count after its own item
 HYPER_SHAPE = 0.3  # how strongly a learned prior is held where it is small
 HITS, MISSES = 8.0, 24.0  # of the most probable prior: right, and wrong times C²
@@ -32,20 +35,21 @@ def given_others(
     answers: Answers,
     counts: Float[np.ndarray, "A C K"],
     proba: Float[np.ndarray, "N C"],
-) -> Float[np.ndarray, "L C"]:
-    """p(y | z = c, the annotator's other items) of every answer.
+    rows: slice = EVERY,
+) -> Float[np.ndarray, "rows C"]:
+    """p(y | z = c, the annotator's other items) of every answer, or of some rows.
 
     With q(R) integrated out, p(y) = (n[a, c, y] − q(c)) / (Σₖ n[a, c, k] − q(c)): the
     item's own contribution is removed from the counts before the item is labelled (the
     zeroth-order collapsed bound, CVB0). Otherwise an item confirms itself: a lone
     answer makes its annotator look right, and that makes the answer look certain.
     """
-    own = proba[answers.item] * answers.n_repeats[:, None]
-    given = np.maximum(
-        counts[answers.annotator, :, answers.answer] - own, SMALLEST_COUNT
-    )
-    total = counts.sum(2)[answers.annotator]
-    given /= np.maximum(total - own, SMALLEST_COUNT)
+    item, annotator = answers.item[rows], answers.annotator[rows]
+    own = proba[item] * answers.n_repeats[rows, None]
+    by_answer = counts.transpose(0, 2, 1).reshape(-1, counts.shape[1])  # [A * K, C]
+    at = annotator.astype(np.int64) * answers.n_answers + answers.answer[rows]
+    given = np.maximum(by_answer[at] - own, SMALLEST_COUNT)
+    given /= np.maximum(counts.sum(2)[annotator] - own, SMALLEST_COUNT)
     return given
 
 
@@ -55,7 +59,17 @@ def evidence_of_others(
     proba: Float[np.ndarray, "N C"],
 ) -> Float[np.ndarray, "N C"]:
     """Σ over an item's answers of log p(y | z = c, the annotator's other items)."""
-    return answers.per_item @ np.log(given_others(answers, counts, proba))
+    out = np.empty_like(proba)
+    for first in range(0, len(proba), BLOCK):  # what fits into a cache is faster
+        start = answers.row_start[first : first + BLOCK + 1]
+        rows = slice(start[0], start[-1])
+        log_given = np.log(given_others(answers, counts, proba, rows))
+        ones, each = np.ones(len(log_given)), np.arange(len(log_given))
+        add_up = sparse.csr_matrix(
+            (ones, each, start - start[0]), (len(start) - 1, len(log_given))
+        )
+        out[first : first + BLOCK] = add_up @ log_given
+    return out
 
 
 def soft_counts(
