@@ -174,3 +174,19 @@ def test_glad_is_no_worse_than_the_votes(name, real_crowd):
     answers, gold = real_crowd(name)
     votes = accuracy(wc.MajorityVote(), answers, gold)
     assert accuracy(wc.GLAD(), answers, gold) > votes - 0.001
+
+
+def test_a_small_crowd_of_weak_annotators_stays_near_the_votes():
+    accuracy, votes, confidence = [], [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        truth = rng.integers(2, size=100)
+        right = rng.random((100, 3)) < 0.65
+        given = np.where(right, truth[:, None], 1 - truth[:, None])
+        answers = wc.Annotations.from_matrix(given)
+        proba = wc.BCC().fit(answers).label_proba_
+        accuracy.append((proba.argmax(1) == truth).mean())
+        votes.append((answers.codes.votes().argmax(1) == truth).mean())
+        confidence.append(proba.max(1).mean())
+    assert np.mean(accuracy) > np.mean(votes) - 0.02
+    assert abs(np.mean(confidence) - np.mean(accuracy)) < 0.06

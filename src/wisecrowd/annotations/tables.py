@@ -16,7 +16,7 @@ FEW = 4  # rows; fewer show nothing about how a table is made
 HOW = (
     "If each row is an item, an annotator and an answer, pass "
     "Annotations.from_triples(item, annotator, answer), with the three columns. If "
-    "each row is an item and each column an annotator, pass "
+    "there is one row per item and one column per annotator, pass "
     "Annotations.from_matrix(table, classes=[...])."
 )
 

@@ -36,11 +36,13 @@ class BCC(WithConfusionMatrices, Aggregator):
         known of some of them.
     dependence : "learn", float or None
         The correlation ρ, given the class, of two answers on one item: real annotators
-        make the same mistakes. n correlated answers carry as much information as
-        n / (1 + ρ (n - 1)) independent ones, so their log-likelihood is multiplied by
-        1 / (1 + ρ (n - 1)). Before an item is labelled, its own contribution is
-        removed from the annotators' counts (leave-one-out, CVB0). None: the published
-        posterior, which takes answers as independent and is far too sure.
+        make the same mistakes. The log-likelihood of n correlated answers is
+        multiplied by (1 + ρ (n - 1)) ** -1.6, at least by .15 and by 1 / n. A small
+        share of the items is taken as hard: they mislead several annotators at once.
+        Before an item is labelled, its own contribution is removed from the
+        annotators' counts (leave-one-out, CVB0). 0: answers are independent given the
+        class, and no item is hard. None: the published posterior, which also keeps the
+        item's own contribution and is far too sure.
     class_pseudo_items : float
         Items of each class that are assumed before the answers: the concentration of
         the Dirichlet prior of the shares of the classes. With 1, a small crowd of weak

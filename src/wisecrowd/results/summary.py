@@ -74,8 +74,8 @@ def answers_that_count(
 ) -> tuple[float, float]:
     """Return the mean answers per answered item, and how many independent ones.
 
-    n answers with correlation ρ carry as much information as n / (1 + ρ (n − 1))
-    independent ones.
+    n answers count as n times their weight in the label
+    (`maths.dependence.weight_of_answers`).
     """
     n_of_item = annotations.codes.n_per_item
     n_mean = len(annotations) / max(int((n_of_item > 0).sum()), 1)

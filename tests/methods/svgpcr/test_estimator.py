@@ -245,3 +245,16 @@ assert not jax.config.jax_enable_x64
 assert jax.numpy.ones(1).dtype == "float32"
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
+    # Otherwise inducing points and kernel remember the items' own labels.
+    crowd = wc.simulate(120, 8, 2, answers_per_item=5, random_state=0)
+    useless = np.random.default_rng(0).normal(size=(120, 60))
+
+    def sharpness():
+        return wc.SVGPCR(n_inducing=20).fit(useless, crowd.answers).sharpness_
+
+    honest = sharpness()
+    monkeypatch.setattr("wisecrowd.methods.svgpcr.train.CROSS_FITTED", 0)
+    assert honest < 0.8 < sharpness() - 0.2

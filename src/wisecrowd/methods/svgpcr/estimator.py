@@ -207,8 +207,9 @@ class SVGPCR(WithConfusionMatrices, SparseGPClassifier):
     epsilon_ : float
         Robust max's epsilon, given or learned.
     sharpness_ : float
-        The exponent of the predicted probabilities, fitted to leave-one-out
-        predictions of the training items.
+        The exponent of the predicted probabilities, fitted to predictions of the
+        training items without their own answers. With at most 2,000 items, three more
+        fits make these predictions, each without the answers on a third of the items.
     jitter_ : float
         What was added to the diagonal of the inducing points' covariance, relative to
         its mean.
