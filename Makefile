@@ -8,6 +8,9 @@ OLDEST := .oldest-venv
 # Bytecode of tests and sources is kept: without it each process compiles them again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# A worker that crashes ends the tests: a new one would wait for the lost tests for ever.
+PYTEST = pytest -n 2 --max-worker-restart 0
+
 EXAMPLES = for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
 
 .PHONY: demo test test-all test-oldest lint bench clean
@@ -41,15 +44,15 @@ lint: $(VENV)/.installed-test  ## style, types, who imports whom
 	$(BIN)/lint-imports
 
 test: lint  ## what CI runs
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/$(PYTEST) -m "not slow"
 	$(EXAMPLES)
 
 test-all: lint  ## with the slow tests
-	$(BIN)/pytest -n 2
+	$(BIN)/$(PYTEST)
 	$(EXAMPLES)
 
 test-oldest: $(OLDEST)/.installed  ## with the oldest versions that pyproject.toml allows
-	$(OLDEST)/bin/pytest -n 2 -m "not slow"
+	$(OLDEST)/bin/$(PYTEST) -m "not slow"
 
 bench: $(VENV)/.installed-test  ## speed and memory beside peers
 	$(BIN)/python benchmarks/run.py

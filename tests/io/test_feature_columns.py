@@ -111,8 +111,12 @@ def test_a_missing_vector_of_fixed_size_is_refused():
 
 
 def peak_of(read):
-    """Return the result, and the most bytes that Python, NumPy and Arrow held."""
-    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    """Return the result, and the most bytes that Python, NumPy and Arrow held.
+
+    The pool is one that lives as long as the process. Arrow's threads give memory back
+    after a read has returned: a pool of our own, gone by then, crashed CI once.
+    """
+    pool = pa.system_memory_pool()
     before = pa.default_memory_pool()
     pa.set_memory_pool(pool)
     tracemalloc.start()
