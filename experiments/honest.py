@@ -1,8 +1,10 @@
 """How honest are the probabilities? Real crowds, semi-real and small ones, in tables.
 
-Run: python experiments/honest.py labels|semi-real|small|skills [--seeds 5]
+Run: python experiments/honest.py labels|gold|semi-real|small|skills [--seeds 5]
 
 labels     the six label-only crowds: accuracy and log loss of smoothed votes and BCC
+gold       the same crowds with 3, 50 or 300 gold items: log loss of the other items,
+           and how often the interval of `calibration_` holds their accuracy
 semi-real  the same answers with features drawn given the gold class, at four strengths
 small      simulated first try-outs: accuracy and mean confidence, votes beside BCC
 skills     how often 90 % intervals hold an annotator's accuracy on gold
@@ -62,6 +64,44 @@ def labels(seeds: int) -> None:
         print(f"{name:10s} votes {_two(votes)}   BCC {_two(bcc)}", flush=True)
     mean = np.mean(rows, 0)
     print(f"{'mean':10s} votes {_two(mean[:2])}   BCC {_two(mean[2:])}")
+
+
+def gold(seeds: int) -> None:
+    """Print what gold items do for the labels of the others."""
+    for n_gold in (3, 50, 300):
+        rows, held = [], []
+        for _, answers, known, codes in crowds():
+            if len(known) < 2 * n_gold:
+                continue
+            found = [
+                _with_gold(answers, known, codes, n_gold, seed) for seed in range(seeds)
+            ]
+            rows.append(np.mean([row for row, _ in found], 0))
+            held += [covered for _, covered in found]
+        without, clamped, ruled, right = np.mean(rows, 0)
+        print(
+            f"{n_gold:3d} gold items, {len(rows)} crowds: log loss of the others "
+            f"{without:.4f} without gold, {clamped:.4f} if gold is only clamped, "
+            f"{ruled:.4f} as a ruler; accuracy {right:.4f}; intervals hold it in "
+            f"{np.mean(held):.2f} of {len(held)} fits",
+            flush=True,
+        )
+
+
+def _with_gold(
+    answers: Any, known: np.ndarray, codes: np.ndarray, n_gold: int, seed: int
+) -> tuple[list[float], bool]:
+    chosen = np.random.default_rng(seed).permutation(known)
+    some, rest = chosen[:n_gold], chosen[n_gold:]
+    given = {answers.items[i]: answers.classes[codes[i]] for i in some}
+    alone = wc.BCC().fit(answers)
+    clamped = wc.BCC(dependence=alone.dependence_).fit(answers, gold=given)
+    ruled = wc.BCC().fit(answers, gold=given)
+    truth = codes[rest]
+    losses = [log_loss(truth, m.label_proba_[rest]) for m in (alone, clamped, ruled)]
+    right = accuracy(truth, ruled.label_proba_[rest])
+    found = ruled.calibration_
+    return [*losses, right], found.accuracy_low <= right <= found.accuracy_high
 
 
 def semi_real(seeds: int) -> None:
@@ -166,7 +206,13 @@ def _two(pair: Any) -> str:
     return f"{pair[0]:.4f} {pair[1]:.3f}"
 
 
-PARTS = {"labels": labels, "semi-real": semi_real, "small": small, "skills": skills}
+PARTS = {
+    "labels": labels,
+    "gold": gold,
+    "semi-real": semi_real,
+    "small": small,
+    "skills": skills,
+}
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import oracles
 from wisecrowd import metrics
 from wisecrowd._checks import InputError
 from wisecrowd.annotations import Annotations
+from wisecrowd.metrics.calibration import calibration
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -398,3 +399,34 @@ def test_confusion_error_of_the_truth_is_zero_and_of_opposites_one():
 def test_confusion_error_refuses_other_shapes(shape, weights, message):
     with pytest.raises(InputError, match=message):
         metrics.confusion_error(np.ones(shape), np.ones((5, 3, 4)), weights)
+
+
+# -- calibration from gold items --------------------------------------------------
+
+
+@given(seed=SEEDS, n_items=st.integers(1, 40))
+def test_calibration_is_the_loop(seed, n_items):
+    rng = np.random.default_rng(seed)
+    truth, proba = rng.integers(3, size=n_items), rng.dirichlet(np.ones(3), n_items)
+    found = calibration(truth, proba, 0.8)
+    right, confidence, loss = oracles.right_sure_and_loss(truth, proba)
+    assert (found.n_gold, found.level) == (n_items, 0.8)
+    assert found.accuracy == pytest.approx(right)
+    assert found.confidence == pytest.approx(confidence)
+    assert found.overconfidence == pytest.approx(confidence - right)
+    assert found.log_loss == pytest.approx(loss)
+    assert 0 <= found.accuracy_low <= right <= found.accuracy_high <= 1
+    gap = found.overconfidence_low, found.overconfidence_high
+    assert gap == pytest.approx(
+        (confidence - found.accuracy_high, confidence - found.accuracy_low)
+    )
+
+
+def test_intervals_of_the_accuracy_hold_it():
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        truth = (rng.random(50) > 0.8).astype(int)
+        found = calibration(truth, np.tile([0.9, 0.1], (50, 1)))
+        held += found.accuracy_low <= 0.8 <= found.accuracy_high
+    assert 0.85 < held / 400 < 0.95

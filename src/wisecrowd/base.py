@@ -16,6 +16,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.tables import as_array, as_frame, has_columns, triples_in
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
+from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, Skills, Votes
 
@@ -37,12 +38,15 @@ class Learned(NamedTuple):
         The model of the annotators.
     classifier : record or None
         What predicts the class from features, where the method has features.
+    calibration : Calibration or None
+        How right and how sure the labels are, estimated from the gold of the fit.
     """
 
     proba: Array
     class_prior: Array
     skills: Any
     classifier: Any = None
+    calibration: Calibration | None = None
 
 
 def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
@@ -146,6 +150,8 @@ class CrowdModel(BaseEstimator, ABC):
     dependence_ : float
         The correlation of two answers on one item given its class, where the method
         has one; else 0.
+    calibration_ : Calibration or None
+        How right and how sure the labels are, estimated from the gold of the fit.
     trace_ : DataFrame
         One row per iteration, or per chunk of steps: the terms of the bound, seconds.
     """
@@ -191,6 +197,15 @@ class CrowdModel(BaseEstimator, ABC):
     def dependence_(self) -> float:
         """The correlation of two answers on one item, given its class."""
         return float(getattr(self._skills(), "dependence", 0.0))
+
+    @property
+    def calibration_(self) -> Calibration | None:
+        """How right and how sure the labels are, by the gold that the fit was given.
+
+        Every item with gold is predicted as if its class were not known. None without
+        gold, and for methods that keep no estimate.
+        """
+        return self.learned_.calibration
 
     def _skills(self) -> Skills:
         skills: Skills = self.learned_.skills

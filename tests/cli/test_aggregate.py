@@ -106,6 +106,18 @@ def test_gold_is_used_inside_the_fit(run, answers, gold, crowd, tmp_path):
     assert_array_equal(wc.load(tmp_path / "run").labels_, truth)
 
 
+def test_gold_says_how_right_the_labels_are(run, answers, gold):
+    said = run("aggregate", answers, "--gold", gold, "-m", "bcc").stderr
+    n_gold = len(pd.read_csv(gold))
+    assert f"Estimated from {n_gold} gold items" in said
+    assert re.search(r"[0-9]+% of the labels are right \(90% interval: [0-9]+%", said)
+    found = json.loads(
+        run("aggregate", answers, "--gold", gold, "-m", "bcc", "--json").stdout
+    )["calibration"]
+    assert found["n_gold"] == n_gold
+    assert found["accuracy_low"] < found["accuracy"] < 1
+
+
 def test_gold_in_the_file_itself_is_compared_with_and_not_used(run, tmp_path):
     rows = "item,annotator,answer,gold\n1,a,x,y\n1,b,x,y\n2,a,y,\n2,b,y,\n"
     (tmp_path / "answers.csv").write_text(rows)

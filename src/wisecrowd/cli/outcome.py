@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from wisecrowd._checks import counted
 from wisecrowd.annotations import Annotations
 from wisecrowd.cli import show
+from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.results.run_folder import check_folder, write_run
 from wisecrowd.results.summary import (
     answers_that_count,
@@ -78,6 +80,8 @@ def _show(model: Any, annotations: Annotations) -> None:
     show.show_annotators(annotator_table(model))
     if model.dependence_ >= NOTICEABLE:
         show.say(*said_of_dependence(model.dependence_, annotations))
+    if model.calibration_ is not None:
+        show.say(*said_of_calibration(model.calibration_))
     score = gold_scores(model, annotations)
     if score is not None:
         show.say(
@@ -95,4 +99,16 @@ def said_of_dependence(dependence: float, annotations: Annotations) -> list[str]
         f"{dependence:.2f}):",
         f"{n_mean:.1f} answers per item count as {independent:.1f} independent ones. "
         f"The probabilities take this into account.",
+    ]
+
+
+def said_of_calibration(found: Calibration) -> list[str]:
+    """Return how right and how sure the labels are, in lines."""
+    low, high = found.accuracy_low, found.accuracy_high
+    return [
+        f"Estimated from {counted(found.n_gold, 'gold item')}, each predicted without "
+        f"its gold class:",
+        f"{found.accuracy:.0%} of the labels are right ({found.level:.0%} interval: "
+        f"{low:.0%} to {high:.0%}), and their mean probability is "
+        f"{found.confidence:.0%}.",
     ]

@@ -7,15 +7,12 @@ Gaussian process; α may be given, or learned by empirical Bayes.
 
 from typing import Any
 
-import numpy as np
-
 from wisecrowd._checks import number
-from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.answers import Answers
 from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices
+from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import CLASS_PRIOR, Labelled, class_counts, combined
+from wisecrowd.fit.variational import CLASS_PRIOR, class_counts, combined
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.registry import MethodInfo
@@ -129,28 +126,12 @@ class BCC(WithConfusionMatrices, Aggregator):
             )
         class_prior = dirichlet.mean(class_counts(end.proba, float(per_class)))
         skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
-        end = Labelled(end.proba, skills)
-        if self.dependence is not None:
-            end = without_own_part(answers, gold, end, class_prior, self.dependence)
-        skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
-        skills = skills.with_doubt(answers, end.proba)
-        return Learned(end.proba, class_prior, skills), trace
-
-
-def without_own_part(
-    answers: Answers,
-    gold: Array,
-    end: Labelled,
-    class_prior: Array,
-    dependence: float | int | str,
-) -> Labelled:
-    """Return q(z) with each item's own contribution to the skills left out."""
-    log_class = np.log(class_prior)[None]
-    skills = end.skills.with_dependence(dependence)
-    if dependence == "learn":
-        prior = np.broadcast_to(log_class, end.proba.shape)
-        rng = np.random.RandomState(0)
-        skills = skills.with_learned_dependence(answers, prior, rng)
-    skills = skills.with_learned_hard_share(answers, log_class, end.proba)
-    found = skills.final_labels(answers, log_class, gold, end.proba)
-    return Labelled(found.proba, skills)
+        last = finished(
+            Known.of_answers(answers, gold, end.proba, class_prior),
+            skills,
+            self.dependence,
+        )
+        learned = Learned(
+            last.proba, class_prior, last.skills, calibration=last.calibration
+        )
+        return learned, trace

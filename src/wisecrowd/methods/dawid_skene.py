@@ -13,8 +13,10 @@ from jaxtyping import Float
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices
 from wisecrowd.fit.em import climb
+from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
+from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
 
@@ -68,6 +70,11 @@ class DawidSkene(WithConfusionMatrices, Aggregator):
         likelihood, up to a hundredth of an answer. A mapping from annotators to
         (C, K) concentrations takes over what is known of some of them. What is below
         one counts as one: a mode needs it.
+    dependence : "learn", float or None
+        None: the published method, whose probabilities are far too sure on real
+        crowds. Otherwise the labels are made at the end as in :class:`BCC`: dependent
+        answers count for less, some items are hard, and each item's own contribution
+        is removed from the counts.
     max_iter : int
         The most iterations.
     tol : float or None
@@ -109,16 +116,20 @@ class DawidSkene(WithConfusionMatrices, Aggregator):
         self,
         *,
         annotator_prior: Any = "flat",
+        dependence: float | int | str | None = None,
         max_iter: int = 1000,
         tol: float | int | None = 1e-7,
         progress: bool | None = None,
     ) -> None:
         self.annotator_prior = annotator_prior
+        self.dependence = dependence
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress
 
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
+        if self.dependence is not None:
+            checked_dependence(self.dependence)
         answers, gold = annotations.codes, annotations.gold_codes
         given = crowd.annotator_prior(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
@@ -141,6 +152,13 @@ class DawidSkene(WithConfusionMatrices, Aggregator):
         tol = None if self.tol is None else self.tol * len(answers)
         with Trace("Dawid-Skene", self.max_iter, self.progress) as trace:
             proba = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
+        classes = class_shares(proba)
         counts = given + crowd.soft_counts(answers, proba)
-        skills = ConfusionMatrices(given, counts).with_doubt(answers, proba)
-        return Learned(proba, class_shares(proba), skills), trace
+        end = finished(
+            Known.of_answers(answers, gold, proba, classes),
+            ConfusionMatrices(given, counts),
+            self.dependence,
+        )
+        return Learned(
+            end.proba, classes, end.skills, calibration=end.calibration
+        ), trace

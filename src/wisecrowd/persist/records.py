@@ -11,6 +11,7 @@ _WHERE = {
     "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
     "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),
     "wisecrowd.methods.svgpcr.record": ("Scaling", "SparseGP"),
+    "wisecrowd.metrics.calibration": ("Calibration",),
     "wisecrowd.skills.ability": ("Ability",),
     "wisecrowd.skills.confusion_matrices": ("ConfusionMatrices",),
     "wisecrowd.skills.tally": ("Tally", "Trusted", "Votes"),

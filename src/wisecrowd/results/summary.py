@@ -60,6 +60,7 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
             "answers_per_item": answers_per_item,
             "independent_answers_per_item": independent,
             "gold": gold_scores(model, annotations),
+            "calibration": model.calibration_ and model.calibration_._asdict(),
             **flagged(annotators),
             "classes": model.classes_,
             "items_per_class": class_table(items, model.classes_),

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd, dirichlet, hard_items
+from wisecrowd.maths import crowd, dirichlet, gold_ruler, hard_items
 from wisecrowd.maths.dependence import learned_dependence, weight_per_item
 from wisecrowd.skills.summary import summary_of_counts
 
@@ -148,6 +148,10 @@ class ConfusionMatrices:
         """Return the same skills, with ρ estimated from the answers."""
         learned = learned_dependence(answers, self.confusion(), log_prior, rng)
         return replace(self, dependence=learned)
+
+    def with_dials(self, dials: gold_ruler.Dials) -> "ConfusionMatrices":
+        """Return the same skills, with the dependence and hard share of gold."""
+        return replace(self, dependence=dials.dependence, hard_share=dials.hard_share)
 
     def with_doubt(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]

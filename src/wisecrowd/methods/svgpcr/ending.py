@@ -13,10 +13,14 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
 
 from wisecrowd.answers import Answers
+from wisecrowd.fit.ending import Known
+from wisecrowd.fit.ending import ended as of_crowd
 from wisecrowd.fit.variational import CLASS_PRIOR, class_counts
 from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths.gold_ruler import measured_exponent
 from wisecrowd.maths.gp import links
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
+from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.skills import Trusted
 
 LOG_SHARPNESS = (-1.4, 1.4)
@@ -27,11 +31,12 @@ N_CALIBRATION = 20_000  # items that the sharpness is fitted to
 
 
 class Ended(NamedTuple):
-    """Labels, skills, and the exponent of predictions."""
+    """Labels, skills, the exponent of predictions; how honest, where there is gold."""
 
     proba: Float[np.ndarray, "N C"]
     skills: Any
     sharpness: float
+    calibration: Calibration | None = None
 
 
 def ended(
@@ -62,15 +67,19 @@ def ended(
         sharpness = best_sharpness(beyond, log_class, said, rng)
         log_prior = log_class + sharpness * beyond
         proba, skills = settled(answers, gold, log_prior, proba, skills)
-    if dependence == "learn":
-        skills = skills.with_learned_dependence(answers, log_prior, rng)
-    if dependence is not None:
-        skills = skills.with_learned_hard_share(answers, log_class[None], proba)
-    found = skills.final_labels(
-        answers, log_class[None], gold, proba, sharpness * beyond
-    )
-    skills = skills.with_statistics(skills.statistics(answers, found.proba))
-    return Ended(found.proba, skills, sharpness_to_keep(task, skills, sharpness))
+    if dependence is None:
+        found = skills.final_labels(
+            answers, log_class[None], gold, proba, sharpness * beyond
+        )
+        return Ended(found.proba, skills, sharpness_to_keep(task, skills, sharpness))
+    known = Known(answers, gold, proba, log_class[None], beyond, sharpness)
+    labels, skills, honest = of_crowd(known, skills, dependence, rng)
+    skills = skills.with_statistics(skills.statistics(answers, labels.proba))
+    sharpness = sharpness_to_keep(task, skills, sharpness)
+    if dependence == "learn" and honest is not None:
+        at = gold >= 0
+        sharpness = measured_exponent(alone[at], gold[at], sharpness)
+    return Ended(labels.proba, skills, sharpness, honest)
 
 
 def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:

@@ -1,0 +1,138 @@
+"""The end of every fit of a crowd: labels taken from what the others say.
+
+BCC, Dawid-Skene and SVGPCR end in the same way. The dependence of the answers and the
+share of hard items are learned from the answers, then corrected by gold where there is
+some, and every item is labelled without its own part in the skills.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from wisecrowd.answers import Answers
+from wisecrowd.maths import crowd, gold_ruler
+from wisecrowd.maths.hard_items import FinalLabels
+from wisecrowd.metrics.calibration import Calibration, calibration
+from wisecrowd.skills import ConfusionMatrices
+
+
+class Known(NamedTuple):
+    """What a fit knows when it ends.
+
+    Attributes
+    ----------
+    answers : Answers
+        The answers.
+    gold : array (N,)
+        Codes of the classes known for certain, -1 elsewhere.
+    proba : array (N, C)
+        The labels that the skills were learned from.
+    log_class : array (1, C)
+        Log of the shares of the classes.
+    beyond : array (N, C)
+        What the features say beyond the shares, in logs, without the item's own
+        answers; 0 without features.
+    sharpness : float
+        The exponent of what the features say.
+    """
+
+    answers: Answers
+    gold: Int[np.ndarray, " N"]
+    proba: Float[np.ndarray, "N C"]
+    log_class: Float[np.ndarray, "1 C"]
+    beyond: Float[np.ndarray, "N C"]
+    sharpness: float = 1.0
+
+    @classmethod
+    def of_answers(
+        cls,
+        answers: Answers,
+        gold: Int[np.ndarray, " N"],
+        proba: Float[np.ndarray, "N C"],
+        class_prior: Float[np.ndarray, " C"],
+    ) -> "Known":
+        """Return what a method without features knows."""
+        nothing = np.zeros_like(proba)
+        return cls(answers, gold, proba, np.log(class_prior)[None], nothing)
+
+
+class Ended(NamedTuple):
+    """Labels and skills; how honest the labels are, where there is gold."""
+
+    labels: FinalLabels
+    skills: ConfusionMatrices
+    calibration: Calibration | None = None
+
+    @property
+    def proba(self) -> Float[np.ndarray, "N C"]:
+        """Return the probability of every class for every item."""
+        return self.labels.proba
+
+
+def finished(
+    known: Known, skills: ConfusionMatrices, dependence: float | int | str | None
+) -> Ended:
+    """Return labels and skills of a method without features.
+
+    With None as `dependence` the labels stay as they are: the published method.
+    """
+    if dependence is None:
+        n_items = len(known.proba)
+        same = FinalLabels(known.proba, np.zeros(n_items), np.full(n_items, -1))
+        end = Ended(same, skills)
+    else:
+        end = ended(known, skills, dependence, np.random.RandomState(0))
+        counts = crowd.soft_counts(known.answers, end.proba)
+        end = end._replace(skills=end.skills.with_statistics(counts))
+    return end._replace(skills=end.skills.with_doubt(known.answers, end.proba))
+
+
+def ended(
+    known: Known,
+    skills: ConfusionMatrices,
+    dependence: float | int | str,
+    rng: np.random.RandomState,
+) -> Ended:
+    """Return the final labels, with the skills that they are made with.
+
+    Gold sets the dependence, the share of hard items and the sharpness, unless the
+    user has set the `dependence`.
+    """
+    answers, log_class = known.answers, known.log_class
+    skills = skills.with_dependence(dependence)
+    if dependence == "learn":
+        log_prior = log_class + known.sharpness * known.beyond
+        skills = skills.with_learned_dependence(answers, log_prior, rng)
+    skills = skills.with_learned_hard_share(answers, log_class, known.proba)
+    sharpness, honest = known.sharpness, None
+    if (known.gold >= 0).any():
+        ruler = ruler_of(known, skills, rng)
+        dials = gold_ruler.Dials(skills.dependence, skills.hard_share, sharpness)
+        if dependence == "learn":
+            predicted = gold_ruler.cross_fitted(ruler, dials)
+            dials = gold_ruler.measured(ruler, dials)
+            skills, sharpness = skills.with_dials(dials), dials.sharpness
+        else:
+            predicted = gold_ruler.predicted(ruler, dials)
+        honest = calibration(ruler.gold, predicted)
+    labels = skills.final_labels(
+        answers, log_class, known.gold, known.proba, sharpness * known.beyond
+    )
+    return Ended(labels, skills, honest)
+
+
+def ruler_of(
+    known: Known, skills: ConfusionMatrices, rng: np.random.RandomState
+) -> gold_ruler.Ruler:
+    """Return the items with gold, each with its own part in the skills left out."""
+    items = rng.permutation(np.flatnonzero(known.gold >= 0))[: gold_ruler.N_GOLD]
+    items = np.sort(items)
+    part = known.answers.of_items(items)
+    return gold_ruler.Ruler(
+        part,
+        crowd.given_others(part, skills.counts, known.proba[items]),
+        known.log_class,
+        known.beyond[items],
+        known.gold[items],
+    )
