@@ -99,7 +99,7 @@ SPARSE = {  # 20 to 30 answers each, and doubtful answers
 @pytest.mark.parametrize(
     "name",
     [
-        "many classes",
+        pytest.param("many classes", marks=pytest.mark.slow),
         "three answers per item",
         pytest.param("fewer", marks=pytest.mark.slow),
         pytest.param("few who do most", marks=pytest.mark.slow),

@@ -83,6 +83,7 @@ def test_a_real_fork_after_a_fit_gets_a_sentence_and_does_not_hang():
     assert done.stdout.count("was forked from one that had already used JAX") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_real_fork_before_any_fit_can_fit():
     done = forked("", WELCOME)

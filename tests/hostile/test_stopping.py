@@ -138,7 +138,7 @@ WORK = {
 
 
 # One handler serves both signals: what differs by the work is tried with one of them.
-SAME = ("sleeping", "busy", "in C")
+SAME = ("sleeping", "busy", "in C", "swallowing", "wrote")
 
 
 @pytest.mark.parametrize(

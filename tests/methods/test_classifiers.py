@@ -65,6 +65,24 @@ EXPECTED_TO_FAIL = {
 }
 
 
+OTHER_SHAPES = {
+    "check_classifier_data_not_an_array",
+    "check_dont_overwrite_parameters",
+    "check_dtype_object",
+    "check_estimators_dtypes",
+    "check_estimators_overwrite_params",
+    "check_fit_score_takes_y",
+    "check_n_features_in_after_fitting",
+    "check_pipeline_consistency",
+    "check_positive_only_tag_during_fit",
+}
+"""Slow: each compiles for one more shape. What they ask is asked of BCC too."""
+
+
+def name_of(value):
+    return value.func.__name__ if hasattr(value, "func") else type(value).__name__
+
+
 def checks_of_scikit_learn():
     """Both classes in turn: a shape that one has compiled is there for the other."""
     made = [
@@ -75,11 +93,13 @@ def checks_of_scikit_learn():
         )
         for cls in (SVGPCR, SVGP)
     ]
-    return [case for pair in zip(*made, strict=True) for case in pair]
-
-
-def name_of(value):
-    return value.func.__name__ if hasattr(value, "func") else type(value).__name__
+    return [
+        pytest.param(*case, marks=pytest.mark.slow)
+        if name_of(case[1]) in OTHER_SHAPES
+        else case
+        for pair in zip(*made, strict=True)
+        for case in pair
+    ]
 
 
 @pytest.mark.parametrize(("estimator", "check"), checks_of_scikit_learn(), ids=name_of)

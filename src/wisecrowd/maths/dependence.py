@@ -170,6 +170,10 @@ def learned_dependence(
         return right_together(again, confusion, label_proba(again, confusion, prior))
 
     repeats = range(min(-(-N_SIMULATED // len(some)), MAX_REPEATS))
-    means = [np.mean([one_crowd(r) for _ in repeats]) for r in GRID]
-    rising = np.maximum.accumulate(means) + 1e-9 * np.arange(len(GRID))
-    return float(np.interp(seen, rising, GRID))
+    means: list[float] = []
+    for place in GRID:  # the statistic rises with ρ: what is above `seen` is not needed
+        means.append(float(np.mean([one_crowd(place) for _ in repeats])))
+        if means[-1] > seen:
+            break
+    rising = np.maximum.accumulate(means) + 1e-9 * np.arange(len(means))
+    return float(np.interp(seen, rising, GRID[: len(means)]))
