@@ -213,11 +213,11 @@ def _endings(answers: Any) -> Iterator[np.ndarray]:
     codes, nobody = answers.codes, np.full(len(answers.items), -1)
     start = Labelled(fit.label_proba_, fit.learned_.skills)
     # The correlation does not depend on the constants: it is learned once.
-    learned = without_own_part(codes, nobody, start, fit.class_prior_, "learn")
+    learned, _ = without_own_part(codes, nobody, start, fit.class_prior_, "learn")
     rho = max(learned.skills.dependence, 1e-12)  # 0 would mean: no hard items
     for constants in GRID:
         with _used(constants):
-            end = without_own_part(codes, nobody, start, fit.class_prior_, rho)
+            end, _ = without_own_part(codes, nobody, start, fit.class_prior_, rho)
         yield end.proba
 
 

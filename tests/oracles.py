@@ -289,7 +289,7 @@ def answer_weight(item, n_items, dependence):
 
 
 def with_decoys(given, item, label, weight, log_prior, hard, part):
-    """q(z), p(hard) and the best decoy per item, by going through all states.
+    """q(z), p(hard) and the best decoy of the label, by going through all states.
 
     `given[l, c]` is p(answer l | class c); a decoy is a class that was named.
     """
@@ -313,10 +313,10 @@ def with_decoys(given, item, label, weight, log_prior, hard, part):
         for (z, w), m in mass.items():
             proba[n, z] += m / total
             is_hard[n] += m / total if w >= 0 else 0.0
-        if named:
-            best[n] = max(
-                named, key=lambda w: sum(m for k, m in mass.items() if k[1] == w)
-            )
+        label_of_n = int(proba[n].argmax())
+        others = [w for w in named if w != label_of_n]
+        if others:
+            best[n] = max(others, key=lambda w: mass[label_of_n, w])
     return proba, is_hard, best
 
 

@@ -13,18 +13,19 @@ from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices
+from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices, WithHardItems
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import CLASS_PRIOR, Labelled, class_counts, combined
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.dependence import checked_dependence
+from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
 
 __all__ = ["BCC"]
 
 
-class BCC(WithConfusionMatrices, Aggregator):
+class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
     """Bayesian classifier combination: labels and annotators with uncertainty.
 
     Parameters
@@ -129,12 +130,14 @@ class BCC(WithConfusionMatrices, Aggregator):
             )
         class_prior = dirichlet.mean(class_counts(end.proba, float(per_class)))
         skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
-        end = Labelled(end.proba, skills)
+        end, hard = Labelled(end.proba, skills), None
         if self.dependence is not None:
-            end = without_own_part(answers, gold, end, class_prior, self.dependence)
+            end, hard = without_own_part(
+                answers, gold, end, class_prior, self.dependence
+            )
         skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
         skills = skills.with_doubt(answers, end.proba)
-        return Learned(end.proba, class_prior, skills), trace
+        return Learned(end.proba, class_prior, skills, hard=hard), trace
 
 
 def without_own_part(
@@ -143,7 +146,7 @@ def without_own_part(
     end: Labelled,
     class_prior: Array,
     dependence: float | int | str,
-) -> Labelled:
+) -> tuple[Labelled, HardItems | None]:
     """Return q(z) with each item's own contribution to the skills left out."""
     log_class = np.log(class_prior)[None]
     skills = end.skills.with_dependence(dependence)
@@ -153,4 +156,4 @@ def without_own_part(
         skills = skills.with_learned_dependence(answers, prior, rng)
     skills = skills.with_learned_hard_share(answers, log_class, end.proba)
     found = skills.final_labels(answers, log_class, gold, end.proba)
-    return Labelled(found.proba, skills)
+    return Labelled(found.proba, skills), found.hard

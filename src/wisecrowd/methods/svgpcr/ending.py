@@ -16,6 +16,7 @@ from wisecrowd.answers import Answers
 from wisecrowd.fit.variational import CLASS_PRIOR, class_counts
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.gp import links
+from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.skills import Trusted
 
@@ -27,11 +28,12 @@ N_CALIBRATION = 20_000  # items that the sharpness is fitted to
 
 
 class Ended(NamedTuple):
-    """Labels, skills, and the exponent of predictions."""
+    """Labels, skills, the exponent of predictions, and which items are hard."""
 
     proba: Float[np.ndarray, "N C"]
     skills: Any
     sharpness: float
+    hard: HardItems | None
 
 
 def ended(
@@ -70,7 +72,8 @@ def ended(
         answers, log_class[None], gold, proba, sharpness * beyond
     )
     skills = skills.with_statistics(skills.statistics(answers, found.proba))
-    return Ended(found.proba, skills, sharpness_to_keep(task, skills, sharpness))
+    to_keep = sharpness_to_keep(task, skills, sharpness)
+    return Ended(found.proba, skills, to_keep, found.hard)
 
 
 def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:
