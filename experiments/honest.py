@@ -24,6 +24,7 @@ from wisecrowd.fit.variational import Labelled
 from wisecrowd.maths import dependence, hard_items
 from wisecrowd.methods.bcc import without_own_part
 from wisecrowd.metrics import accuracy, log_loss
+from wisecrowd.results.comparison import smoothed_votes
 
 CROWDS = ("bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt")
 STRENGTHS = {"useless": 0.0, "weak": 0.8, "fair": 1.6, "strong": 3.5}
@@ -62,12 +63,6 @@ def crowds() -> Iterator[tuple[str, Any, np.ndarray, np.ndarray]]:
             [place.get(gold.get(i), -1) for i in data.answers.items.tolist()]
         )
         yield name, data.answers, np.flatnonzero(code >= 0), code
-
-
-def smoothed_votes(answers: Any) -> np.ndarray:
-    """Return votes plus 1 / C, divided by their sum."""
-    votes = answers.codes.votes() + 1 / answers.n_classes
-    return votes / votes.sum(1, keepdims=True)
 
 
 def scores(truth: np.ndarray, proba: np.ndarray) -> tuple[float, float]:
