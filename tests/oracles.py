@@ -60,6 +60,49 @@ def binned_gap(happened, said, n_bins):
     return total
 
 
+def reliability_bins(truth, proba, n_bins, z):
+    """One dict per bin of confidence: items, means, and the interval by bisection.
+
+    The interval holds every p with |share - p| <= z sqrt(p (1 - p) / n).
+    """
+    bins = []
+    for b in range(n_bins):
+        hits, said = [], []
+        for c, row in zip(truth, proba, strict=True):
+            best = 0
+            for k in range(len(row)):
+                if row[k] > row[best]:
+                    best = k
+            if min(int(row[best] * n_bins), n_bins - 1) == b:
+                hits.append(1.0 if best == c else 0.0)
+                said.append(row[best])
+        n = len(hits)
+        if not n:
+            bins.append({"n_items": 0})
+            continue
+        share = sum(hits) / n
+        bounds = []
+        for end in (0.0, 1.0):
+            inside, outside = share, end
+            for _ in range(60):
+                p = (inside + outside) / 2
+                if abs(share - p) <= z * math.sqrt(p * (1 - p) / n):
+                    inside = p
+                else:
+                    outside = p
+            bounds.append(inside)
+        bins.append(
+            {
+                "n_items": n,
+                "confidence": sum(said) / n,
+                "accuracy": share,
+                "low": bounds[0],
+                "high": bounds[1],
+            }
+        )
+    return bins
+
+
 def answers_by_item(item, annotator, label):
     """{item: {annotator: [labels]}} of the items that two or more answered."""
     table = {}

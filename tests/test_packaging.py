@@ -22,6 +22,14 @@ def declared():
     return {canonicalize_name(one.name): one for one in found}
 
 
+def optional():
+    """Return the packages of the extras for users."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    found = [one for name in extras if name != "test" for one in extras[name]]
+    return {canonicalize_name(Requirement(one).name) for one in found}
+
+
 def pinned(file):
     """From the name of a package to its version in a file of constraints."""
     lines = (ROOT / file).read_text("utf-8").split()
@@ -64,7 +72,7 @@ def test_every_imported_package_is_declared():
         name: files
         for name, files in third_party().items()
         if not {canonicalize_name(one) for one in provided_by.get(name, [name])}
-        & declared().keys()
+        & (declared().keys() | optional())
     }
     assert not missing
 
