@@ -16,18 +16,15 @@ SOURCE = ROOT / "src" / "wisecrowd"
 
 
 def declared():
-    """From the name of a runtime dependency to its requirement in pyproject.toml."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found = map(Requirement, project["dependencies"])
-    return {canonicalize_name(one.name): one for one in found}
+    """From the name of a runtime dependency to its requirement in pyproject.toml.
 
-
-def optional():
-    """Return the packages of the extras for users."""
+    With those of the extras for users, but not of the tests.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    found = [one for name in extras if name != "test" for one in extras[name]]
-    return {canonicalize_name(Requirement(one).name) for one in found}
+    optional = [one for name in extras if name != "test" for one in extras[name]]
+    found = map(Requirement, [*project["dependencies"], *optional])
+    return {canonicalize_name(one.name): one for one in found}
 
 
 def pinned(file):
@@ -72,7 +69,7 @@ def test_every_imported_package_is_declared():
         name: files
         for name, files in third_party().items()
         if not {canonicalize_name(one) for one in provided_by.get(name, [name])}
-        & (declared().keys() | optional())
+        & declared().keys()
     }
     assert not missing
 
