@@ -31,7 +31,7 @@ $(VENV)/.installed-test: pyproject.toml constraints.txt | $(BIN)/python
 $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
-	$(OLDEST)/bin/pip install --quiet --constraint constraints-oldest.txt --editable . pytest pytest-xdist hypothesis beartype
+	$(OLDEST)/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[plot]' pytest pytest-xdist hypothesis beartype
 	touch $@
 
 demo: $(VENV)/.installed  ## what wisecrowd does, in a minute

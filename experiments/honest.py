@@ -1,6 +1,6 @@
 """How honest are the probabilities? Real crowds, semi-real and small ones, in tables.
 
-Run: python experiments/honest.py labels|gold|semi-real|small|skills [--seeds 5]
+Run: python experiments/honest.py PART [--seeds 5], where PART is one of
 
 labels     the six label-only crowds: accuracy and log loss of smoothed votes and BCC
 gold       the same crowds with 3, 50 or 300 gold items: log loss of the other items,
@@ -8,17 +8,25 @@ gold       the same crowds with 3, 50 or 300 gold items: log loss of the other i
 semi-real  the same answers with features drawn given the gold class, at four strengths
 small      simulated first try-outs: accuracy and mean confidence, votes beside BCC
 skills     how often 90 % intervals hold an annotator's accuracy on gold
+leave-one-out  the constants of the last step of BCC, chosen on five crowds and scored
+           on the sixth
 """
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import wisecrowd as wc
 from wisecrowd.datasets import load_label_only
+from wisecrowd.fit.variational import Labelled
+from wisecrowd.maths import dependence, hard_items
+from wisecrowd.methods.bcc import without_own_part
 from wisecrowd.metrics import accuracy, log_loss
+from wisecrowd.results.comparison import smoothed_votes
 
 CROWDS = ("bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt")
 STRENGTHS = {"useless": 0.0, "weak": 0.8, "fair": 1.6, "strong": 3.5}
@@ -31,6 +39,22 @@ SMALL = {  # items, annotators, classes, accuracy; None: they guess
 }
 
 
+class Constants(NamedTuple):
+    """Constants of the last step of BCC, which have no setting."""
+
+    hard_share: float = hard_items.HARD_SHARE
+    decoy_part: float = hard_items.DECOY_PART
+    power: float = dependence.POWER
+
+
+GRID = [
+    Constants(*values)
+    for values in product(
+        (0.01, 0.02, 0.04, 0.08), (0.25, 0.5, 0.75), (1.0, 1.3, 1.6, 1.9, 2.2)
+    )
+]
+
+
 def crowds() -> Iterator[tuple[str, Any, np.ndarray, np.ndarray]]:
     """Yield the name, the answers, the items with gold and their classes."""
     for name in CROWDS:
@@ -41,12 +65,6 @@ def crowds() -> Iterator[tuple[str, Any, np.ndarray, np.ndarray]]:
             [place.get(gold.get(i), -1) for i in data.answers.items.tolist()]
         )
         yield name, data.answers, np.flatnonzero(code >= 0), code
-
-
-def smoothed_votes(answers: Any) -> np.ndarray:
-    """Return votes plus 1 / C, divided by their sum."""
-    votes = answers.codes.votes() + 1 / answers.n_classes
-    return votes / votes.sum(1, keepdims=True)
 
 
 def scores(truth: np.ndarray, proba: np.ndarray) -> tuple[float, float]:
@@ -202,6 +220,62 @@ def skills(seeds: int) -> None:
     print(f"mean {np.mean(shares):.3f}, least {np.min(shares):.2f}")
 
 
+def leave_one_out(seeds: int) -> None:
+    """Print the log loss of each crowd with the constants that the others choose."""
+    names, votes, losses = [], [], []
+    for name, answers, known, gold in crowds():
+        truth = gold[known]
+        names.append(name)
+        votes.append(log_loss(truth, smoothed_votes(answers)[known]))
+        losses.append([log_loss(truth, p[known]) for p in _endings(answers)])
+    loss, default = np.array(losses), GRID.index(Constants())
+    print("held out   share decoy power  log loss  default  votes")
+    rows = []
+    for held, name in enumerate(names):
+        best = int(np.delete(loss, held, axis=0).mean(0).argmin())
+        rows.append((loss[held, best], loss[held, default], votes[held]))
+        chosen = "{:5.2f} {:5.2f} {:5.1f}".format(*GRID[best])
+        print(f"{name:10s} {chosen}    {_three(rows[-1])}")
+    print(f"{'mean':10s} {'':17s}    {_three(np.mean(rows, 0))}")
+    best = int(loss.mean(0).argmin())
+    chosen = "{:5.2f} {:5.2f} {:5.1f}".format(*GRID[best])
+    print(f"all six    {chosen}     {loss.mean(0)[best]:.3f} (chosen on all of them)")
+
+
+def _endings(answers: Any) -> Iterator[np.ndarray]:
+    """Yield the labels of one fit of BCC, with the last step once per constants."""
+    fit = wc.BCC(dependence=None).fit(answers)
+    codes, nobody = answers.codes, np.full(len(answers.items), -1)
+    start = Labelled(fit.label_proba_, fit.learned_.skills)
+    # The correlation does not depend on the constants: it is learned once.
+    learned, _ = without_own_part(codes, nobody, start, fit.class_prior_, "learn")
+    rho = max(learned.skills.dependence, 1e-12)  # 0 would mean: no hard items
+    for constants in GRID:
+        with _used(constants):
+            end, _ = without_own_part(codes, nobody, start, fit.class_prior_, rho)
+        yield end.proba
+
+
+@contextmanager
+def _used(constants: Constants) -> Iterator[None]:
+    """Replace the constants of the modules for a while."""
+    _set(constants)
+    try:
+        yield
+    finally:
+        _set(Constants())
+
+
+def _set(constants: Constants) -> None:
+    hard_items.HARD_SHARE = constants.hard_share
+    hard_items.DECOY_PART = constants.decoy_part
+    dependence.POWER = constants.power
+
+
+def _three(values: Any) -> str:
+    return "    ".join(f"{value:.3f}" for value in values)
+
+
 def _two(pair: Any) -> str:
     return f"{pair[0]:.4f} {pair[1]:.3f}"
 
@@ -212,11 +286,14 @@ PARTS = {
     "semi-real": semi_real,
     "small": small,
     "skills": skills,
+    "leave-one-out": leave_one_out,
 }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--seeds", type=int, default=5)
     given = parser.parse_args()

@@ -60,6 +60,49 @@ def binned_gap(happened, said, n_bins):
     return total
 
 
+def reliability_bins(truth, proba, n_bins, z):
+    """One dict per bin of confidence: items, means, and the interval by bisection.
+
+    The interval holds every p with |share - p| <= z sqrt(p (1 - p) / n).
+    """
+    bins = []
+    for b in range(n_bins):
+        hits, said = [], []
+        for c, row in zip(truth, proba, strict=True):
+            best = 0
+            for k in range(len(row)):
+                if row[k] > row[best]:
+                    best = k
+            if min(int(row[best] * n_bins), n_bins - 1) == b:
+                hits.append(1.0 if best == c else 0.0)
+                said.append(row[best])
+        n = len(hits)
+        if not n:
+            bins.append({"n_items": 0})
+            continue
+        share = sum(hits) / n
+        bounds = []
+        for end in (0.0, 1.0):
+            inside, outside = share, end
+            for _ in range(60):
+                p = (inside + outside) / 2
+                if abs(share - p) <= z * math.sqrt(p * (1 - p) / n):
+                    inside = p
+                else:
+                    outside = p
+            bounds.append(inside)
+        bins.append(
+            {
+                "n_items": n,
+                "confidence": sum(said) / n,
+                "accuracy": share,
+                "low": bounds[0],
+                "high": bounds[1],
+            }
+        )
+    return bins
+
+
 def answers_by_item(item, annotator, label):
     """{item: {annotator: [labels]}} of the items that two or more answered."""
     table = {}
@@ -289,7 +332,7 @@ def answer_weight(item, n_items, dependence):
 
 
 def with_decoys(given, item, label, weight, log_prior, hard, part):
-    """q(z), p(hard) and the best decoy per item, by going through all states.
+    """q(z), p(hard) and the best decoy of the label, by going through all states.
 
     `given[l, c]` is p(answer l | class c); a decoy is a class that was named.
     """
@@ -313,10 +356,10 @@ def with_decoys(given, item, label, weight, log_prior, hard, part):
         for (z, w), m in mass.items():
             proba[n, z] += m / total
             is_hard[n] += m / total if w >= 0 else 0.0
-        if named:
-            best[n] = max(
-                named, key=lambda w: sum(m for k, m in mass.items() if k[1] == w)
-            )
+        label_of_n = int(proba[n].argmax())
+        others = [w for w in named if w != label_of_n]
+        if others:
+            best[n] = max(others, key=lambda w: mass[label_of_n, w])
     return proba, is_hard, best
 
 

@@ -6,7 +6,18 @@ from sklearn.exceptions import NotFittedError
 
 import contract
 import oracles
-from wisecrowd import BCC, Annotations, DawidSkene, InputError, MajorityVote
+from wisecrowd import (
+    BCC,
+    GLAD,
+    SVGPCR,
+    Annotations,
+    DawidSkene,
+    InputError,
+    MajorityVote,
+    load,
+    save,
+    simulate,
+)
 from wisecrowd.base import as_annotations
 
 N_CLASSES = 5
@@ -178,3 +189,81 @@ def contract_classifier():
     from wisecrowd import SVGPCR
 
     return SVGPCR(n_inducing=2, max_epochs=1)
+
+
+# -- hard items ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def misleading():
+    """A crowd in which a fifth of the items mislead annotators, half of the time."""
+    rng = np.random.default_rng(2)
+    difficulty = np.where(rng.random(600) < 0.2, 0.5, 0.0)
+    names = ["cat", "dog", "owl", "yak"]
+    return simulate(
+        600, 20, 4, answers_per_item=10, accuracy=0.9, difficulty=difficulty,
+        classes=names, random_state=2,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found_hard(misleading):
+    return BCC(dependence=1e-9).fit(misleading.answers)
+
+
+def test_hard_items_and_their_decoys_are_found(misleading, found_hard):
+    model, hard = found_hard, misleading.difficulty > 0
+    assert model.hard_proba_.shape == (600,)
+    assert model.hard_proba_[hard].mean() > 0.5
+    assert model.hard_proba_[~hard].mean() < 0.1
+    assert_allclose(model.hard_share_, 0.2, atol=0.15)
+    right = model.label_proba_.argmax(1) == misleading.truth
+    decoys = misleading.classes[misleading.decoy[hard & right]]
+    assert (model.decoy_[hard & right] == decoys).mean() > 0.9
+
+
+def test_a_decoy_is_a_class_that_was_named_and_is_not_the_label(found_hard, misleading):
+    votes = misleading.answers.codes.votes()
+    several = (votes > 0).sum(1) > 1
+    nothing = np.array([name is None for name in found_hard.decoy_])
+    assert (nothing == ~several).all()
+    assert set(found_hard.decoy_[several]) == set(misleading.classes)
+    assert (found_hard.decoy_ != found_hard.labels_).all()
+    place = {name: c for c, name in enumerate(misleading.classes)}
+    codes = [place[name] for name in found_hard.decoy_[several]]
+    assert (votes[several, codes] > 0).all()
+
+
+def test_gold_says_which_item_misled_everybody():
+    answers = Annotations.from_matrix([[0, 0, 0], [1, 1, 1], [0, 1, 0]] * 20)
+    free = BCC(dependence=0.1).fit(answers)
+    told = BCC(dependence=0.1).fit(answers, gold={0: 1})
+    assert told.hard_proba_[0] > 10 * free.hard_proba_[0]
+    assert (told.decoy_[0], free.decoy_[0]) == (0, None)
+
+
+def test_hard_items_are_saved_with_the_model(found_hard, tmp_path):
+    save(found_hard, tmp_path)
+    back = load(tmp_path)
+    assert (back.hard_proba_ == found_hard.hard_proba_).all()
+    assert (back.decoy_ == found_hard.decoy_).all()
+    assert back.hard_share_ == found_hard.hard_share_
+
+
+@pytest.mark.parametrize("dependence", [0, None])
+def test_no_item_is_hard_where_answers_are_independent(dependence):
+    model = BCC(dependence=dependence).fit(contract.crowd())
+    assert not hasattr(model, "hard_proba_")
+    assert not hasattr(model, "decoy_")
+    assert model.hard_share_ == 0
+    with pytest.raises(AttributeError, match="No item is hard with dependence=0"):
+        _ = model.hard_proba_
+
+
+def test_other_methods_have_no_hard_items():
+    for method in (MajorityVote, DawidSkene, GLAD):
+        assert not hasattr(method().fit(contract.crowd()), "hard_proba_")
+    assert not hasattr(BCC.as_published().fit(contract.crowd()), "hard_proba_")
+    published = SVGPCR.as_published(5, max_epochs=1)
+    X, answers, _ = contract.two_clouds()
+    assert not hasattr(published.fit(X, answers), "hard_proba_")

@@ -16,9 +16,14 @@ SOURCE = ROOT / "src" / "wisecrowd"
 
 
 def declared():
-    """From the name of a runtime dependency to its requirement in pyproject.toml."""
+    """From the name of a runtime dependency to its requirement in pyproject.toml.
+
+    With those of the extras for users, but not of the tests.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found = map(Requirement, project["dependencies"])
+    extras = project["optional-dependencies"]
+    optional = [one for name in extras if name != "test" for one in extras[name]]
+    found = map(Requirement, [*project["dependencies"], *optional])
     return {canonicalize_name(one.name): one for one in found}
 
 

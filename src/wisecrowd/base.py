@@ -16,6 +16,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.tables import as_array, as_frame, has_columns, triples_in
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
+from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, Skills, Votes
@@ -26,7 +27,9 @@ AnyClassifier = TypeVar("AnyClassifier", bound="CrowdClassifier")
 
 
 class Learned(NamedTuple):
-    """All that a fit learns; small but for `proba`, and what a file keeps.
+    """All that a fit learns, and what a file keeps.
+
+    Only `proba` and `hard` grow with the number of items.
 
     Attributes
     ----------
@@ -40,6 +43,8 @@ class Learned(NamedTuple):
         What predicts the class from features, where the method has features.
     calibration : Calibration or None
         How right and how sure the labels are, estimated from the gold of the fit.
+    hard : HardItems or None
+        Which items are hard, where the method has hard items.
     """
 
     proba: Array
@@ -47,6 +52,7 @@ class Learned(NamedTuple):
     skills: Any
     classifier: Any = None
     calibration: Calibration | None = None
+    hard: HardItems | None = None
 
 
 def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
@@ -322,6 +328,53 @@ class WithConfusionMatrices:
         """The concentrations before any answer, (1 or A, C, K)."""
         skills: ConfusionMatrices = self.learned_.skills
         return skills.prior
+
+
+class WithHardItems:
+    """The attributes of methods with hard items, which mislead several annotators.
+
+    With ``dependence=0`` or ``dependence=None`` no item is hard; the first two are not
+    there then, nor in a model that was saved in a file format older than 3.
+
+    Attributes
+    ----------
+    hard_proba_ : array (N,)
+        Probability that the training item is hard. It is seldom near 1, because few
+        answers cannot prove it: compare it with `hard_share_`.
+    decoy_ : array (N,)
+        The class that the item is most probably mistaken for, if it is hard and its
+        label is right; None where nobody named another class than the label.
+    hard_share_ : float
+        The share of hard items, learned; 0 where no item is hard.
+    """
+
+    learned_: Learned
+    classes_: Array
+
+    @property
+    def hard_proba_(self) -> Array:
+        """Probability that each training item is hard, (N,)."""
+        return self._hard_items("hard_proba_").proba
+
+    @property
+    def decoy_(self) -> Array:
+        """The class that each training item is most probably mistaken for, or None."""
+        names = np.array([*pd.Index(self.classes_), None], dtype=object)
+        return names[self._hard_items("decoy_").decoy]  # code -1: the last, None
+
+    @property
+    def hard_share_(self) -> float:
+        """The share of hard items; 0 where no item is hard."""
+        return float(self.learned_.skills.hard_share)
+
+    def _hard_items(self, name: str) -> HardItems:
+        if self.learned_.hard is None:
+            raise AttributeError(
+                f"this {type(self).__name__} has no {name}. No item is hard with "
+                f"dependence=0 or dependence=None, and a model that was saved by an "
+                f"older wisecrowd must be fitted again."
+            )
+        return self.learned_.hard
 
 
 def _check_level(level: float) -> None:

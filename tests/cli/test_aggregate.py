@@ -81,6 +81,22 @@ def test_json_of_the_command_is_the_summary_of_the_library(run, answers, tmp_pat
     assert found == expected
 
 
+def test_items_that_mislead_are_shown_with_what_they_look_like(run, answers):
+    shown = run("aggregate", answers).stdout
+    read = wc.read_annotations(answers)
+    model = wc.BCC().fit(read)
+    suspected = model.hard_proba_ > model.hard_share_
+    title = f"Items that may mislead annotators ({suspected.sum()} of 60;"
+    first = shown.partition(title)[2].splitlines()[4].split()
+    hardest = np.where(suspected, model.hard_proba_, 0).argmax()
+    assert first[:3] == [
+        str(model.items_[hardest]), model.labels_[hardest], model.decoy_[hardest]
+    ]  # fmt: skip
+    assert first[3] == f"{model.hard_proba_[hardest]:.3f}"
+    independent = run("aggregate", answers, "--dependence", 0).stdout
+    assert "mislead" not in independent
+
+
 def test_dependence_is_explained_in_numbers(run, answers):
     said = run("aggregate", answers, "--dependence", "0.21").stderr
     assert (

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose
 import wisecrowd as wc
 from mistakes import one_sentence
 from wisecrowd import metrics
+from wisecrowd.cli.compare import said_of_honesty
+from wisecrowd.results.comparison import honesty
 
 QUICK = ("-m", "dawid-skene,majority-vote")
 
@@ -25,6 +27,7 @@ def test_the_table_is_that_of_the_library(run, answers, gold):
     scores = [name for name in expected.columns if name != "seconds"]
     pd.testing.assert_frame_equal(table[scores], expected[scores])
     assert found["n_gold"] == 60
+    assert found["honesty"] == honesty(expected)
     assert_allclose(found["krippendorff_alpha"], metrics.krippendorff_alpha(read))
 
 
@@ -37,6 +40,8 @@ def test_without_gold_methods_are_compared_with_one_another(run, answers):
     result = run("compare", answers, "--methods", "dawid-skene,majority_vote", "--json")
     found = json.loads(result.stdout)
     assert found["methods"][0]["accuracy"] is None
+    assert [row["method"] for row in found["methods"]] == [*QUICK[1].split(",")]
+    assert found["honesty"] is None
     between = found["agreement"]
     assert between["dawid-skene"]["dawid-skene"] == 1
     share = between["dawid-skene"]["majority-vote"]
@@ -49,6 +54,36 @@ def test_the_tables_fit_80_columns(run, answers, gold):
     assert "60 gold items" in result.stdout
     assert "Items with the same label" in result.stdout
     assert "no gold classes" in run("compare", answers, "-m", "dawid-skene").stdout
+
+
+def test_smoothed_votes_are_a_row_and_a_note_says_who_is_more_honest(
+    run, answers, gold
+):
+    result = run("compare", answers, "--gold", gold, "-m", "bcc,dawid-skene")
+    (row,) = (x for x in result.stdout.splitlines() if "smoothed-votes" in x)
+    read = wc.read_annotations(answers)
+    known = pd.read_csv(gold).set_index("item")["gold"]
+    expected = wc.compare(["bcc", "dawid-skene"], read, gold=known)
+    last = expected.iloc[-1]
+    names = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
+    assert row.split() == [
+        "smoothed-votes", *(f"{last[name]:.3f}" for name in names), "–", "–"
+    ]  # fmt: skip
+    for line in said_of_honesty(honesty(expected), 3):
+        assert line in result.stderr
+    assert "the votes plus 1 / 3" in result.stderr
+    assert "honest" not in run("compare", answers, "-m", "dawid-skene").stderr
+
+
+def test_the_note_names_every_method_and_says_where_none_is_better():
+    mixed = said_of_honesty({"more": ["bcc"], "less": ["glad", "x"], "unclear": []}, 3)
+    assert mixed[1:] == [
+        "More honest than smoothed votes (lower log loss): bcc.",
+        "Less honest than smoothed votes (higher log loss): glad, x.",
+    ]
+    none = said_of_honesty({"more": [], "less": [], "unclear": ["bcc"]}, 3)
+    assert none[1] == "No method is clearly more honest than smoothed votes."
+    assert none[2].endswith(": bcc.")
 
 
 def test_gold_of_the_file_itself_is_used_where_there_is_no_other(run, tmp_path):
@@ -156,11 +191,13 @@ def test_the_scores_are_written_to_a_table(name, run, answers, gold, tmp_path):
     command = ("compare", answers, "--gold", gold, "-m", "majority-vote,bcc")
     result = run(*command, "--out", out)
     assert result.exit_code == 0, result.output
-    assert f"{name}: the scores of 2 methods." in result.stderr
+    assert f"{name}: the scores of 2 methods and of smoothed votes." in result.stderr
     read = pd.read_csv if name.endswith("csv") else pd.read_parquet
     table = read(out)
-    assert table["method"].tolist() == ["majority-vote", "bcc"]
-    assert {"accuracy", "log_loss", "unseen_answers", "seconds"} <= set(table.columns)
+    assert table["method"].tolist() == ["majority-vote", "bcc", "smoothed-votes"]
+    wanted = {"accuracy", "log_loss", "calibration_error", "gain", "unseen_answers"}
+    assert wanted <= set(table.columns)
+    assert table["log_loss"].notna().all()
     one_sentence(run(*command, "--out", "x.txt"), ".csv or .parquet")
 
 

@@ -15,16 +15,20 @@ import wisecrowd as wc
 from wisecrowd.persist.files import body_sha256
 
 SAVED = Path(__file__).parents[1] / "saved" / "version1"
-METHODS = ("majority-vote", "dawid-skene", "bcc", "glad", "svgpcr", "svgp")
+OLD = ("majority-vote", "dawid-skene", "bcc", "glad", "svgpcr", "svgp")
+METHODS = (*OLD, "hard items")
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """From the name of a method to the content of its two files."""
     found = {}
-    for name in METHODS:
-        folder = tmp_path_factory.mktemp(name)
-        wc.save(wc.load(SAVED / name), folder)
+    models = {name: wc.load(SAVED / name) for name in OLD}
+    answers = wc.read_annotations(SAVED / "answers.csv")
+    models["hard items"] = wc.BCC(dependence=0.2).fit(answers)
+    for name, model in models.items():
+        folder = tmp_path_factory.mktemp(name.replace(" ", "-"))
+        wc.save(model, folder)
         numbers = (folder / "model.safetensors").read_bytes()
         found[name] = (json.loads((folder / "model.json").read_text()), numbers)
     return found
@@ -102,6 +106,21 @@ def test_every_array_that_is_used_is_checked(name, how, saved, tmp_path):
         else:
             continue
         refused(signed(tmp_path, body, altered), "damaged")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("proba", -0.1), ("proba", 1.1), ("decoy", -2), ("decoy", 3), ("decoy", 0.5)],
+)
+def test_hard_items_have_probabilities_and_decoys_that_are_classes(
+    key, value, saved, tmp_path
+):
+    body, numbers = saved["hard items"]
+    tensors = unpacked(numbers)
+    name = f"fitted.learned_.hard.{key}"
+    changed = tensors[name].astype(np.asarray(value).dtype)
+    changed[0] = value
+    refused(signed(tmp_path, body, tensors | {name: changed}), "damaged")
 
 
 BOMBS = {

@@ -491,3 +491,17 @@ def test_a_callable_kernel_predicts_but_is_not_saved(data, tmp_path):
     assert (model.predict(data[0]) == data[2]).mean() > 0.9
     with pytest.raises(InputError, match="setting kernel is a function"):
         wc.save(model, tmp_path)
+
+
+def test_hard_items_are_found_with_features_too():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=150)
+    hard = np.arange(150) < 40
+    X = np.eye(3)[truth] * 4 + rng.normal(size=(150, 3))
+    misled = (rng.random((150, 6)) < 0.5) & hard[:, None]
+    answers = np.where(misled, (truth + 1)[:, None] % 3, truth[:, None])
+    model = SVGPCR(n_inducing=10, max_epochs=20, dependence=1e-9).fit(X, answers)
+    assert model.hard_proba_[hard].mean() > 5 * model.hard_proba_[~hard].mean()
+    both = hard & misled.any(1) & ~misled.all(1) & (model.labels_ == truth)
+    assert both.sum() > 20
+    assert (model.decoy_[both] == (truth[both] + 1) % 3).all()

@@ -11,13 +11,15 @@ from wisecrowd import metrics
 from wisecrowd.results.comparison import (
     agreement_between,
     compared,
+    honesty,
     log_likelihood_of_hidden,
     named_models,
+    smoothed_votes,
 )
 
 COLUMNS = [
     "method", "seed", "accuracy", "mean_likelihood", "log_loss", "calibration_error",
-    "unseen_answers", "seconds", "note",
+    "gain", "gain_error", "unseen_answers", "seconds", "note",
 ]  # fmt: skip
 QUICK = wc.BCC(dependence=None, progress=False)
 
@@ -25,14 +27,64 @@ QUICK = wc.BCC(dependence=None, progress=False)
 def test_methods_are_scored_against_gold_that_they_did_not_see(crowd, gold):
     table = wc.compare([wc.MajorityVote(), QUICK], crowd.answers, gold=gold)
     assert list(table.columns) == COLUMNS
-    assert table["method"].tolist() == ["majority-vote", "bcc"]
+    assert table["method"].tolist() == ["majority-vote", "bcc", "smoothed-votes"]
     truth = crowd.classes[crowd.truth]
     model = clone(QUICK).fit(crowd.answers)
     expected = metrics.log_loss(truth, model.label_proba_, crowd.classes)
     assert_allclose(table["log_loss"][1], expected)
     assert table["accuracy"][1] < 1
-    assert (table["seconds"] > 0).all()
+    assert (table["seconds"][:2] > 0).all()
     assert (table["note"] == "").all()
+
+
+def test_with_gold_the_last_row_is_that_of_smoothed_votes(crowd, gold):
+    table = wc.compare([QUICK], crowd.answers, gold=gold, held_out=0).iloc[-1]
+    votes = np.array([[row.count(c) for c in range(3)] for row in answers_of(crowd)])
+    proba = (votes + 1 / 3) / (votes.sum(1, keepdims=True) + 1)
+    assert_allclose(smoothed_votes(crowd.answers), proba)
+    for name in ("accuracy", "mean_likelihood", "log_loss", "calibration_error"):
+        score = getattr(metrics, name)
+        assert_allclose(table[name], score(crowd.truth, proba), err_msg=name)
+    assert (table["gain"], table["gain_error"]) == (0, 0)
+    assert np.isnan(table["seconds"])
+
+
+def answers_of(crowd):
+    codes = crowd.answers.codes
+    return [codes.answer[codes.item == n].tolist() for n in range(30)]
+
+
+def test_the_gain_is_the_mean_difference_in_log_loss_with_its_standard_error(
+    crowd, gold
+):
+    some = {item: name for item, name in gold.items() if item % 3}
+    row = wc.compare([QUICK], crowd.answers, gold=some, held_out=0).iloc[0]
+    proba = clone(QUICK).fit(crowd.answers).label_proba_
+    known = [n for n in range(30) if n % 3]
+    gain = [
+        np.log(proba[n, crowd.truth[n]])
+        - np.log(smoothed_votes(crowd.answers)[n, crowd.truth[n]])
+        for n in known
+    ]
+    assert_allclose(row["gain"], np.mean(gain))
+    assert_allclose(row["gain_error"], np.std(gain, ddof=1) / np.sqrt(len(gain)))
+    one = wc.compare([QUICK], crowd.answers, gold={0: gold[0]}, held_out=0)
+    assert np.isnan(one["gain_error"][0])
+    assert honesty(one) == {"more": [], "less": [], "unclear": ["bcc"]}
+
+
+def test_honesty_needs_two_standard_errors_and_is_the_mean_over_seeds():
+    rows = [
+        ("sure", 0.5, 0.2), ("sure", 0.7, 0.2), ("close", 0.5, 0.2), ("bad", -3, 1),
+        ("close", 0.1, 0.2), ("failed", np.nan, np.nan), ("smoothed-votes", 0, 0),
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "gain", "gain_error"])
+    assert honesty(table) == {"more": ["sure"], "less": ["bad"], "unclear": ["close"]}
+
+
+def test_no_method_can_have_the_name_of_the_baseline(crowd):
+    with pytest.raises(wc.InputError, match="name of the baseline"):
+        wc.compare({"smoothed-votes": QUICK}, crowd.answers)
 
 
 def test_gold_of_the_answers_themselves_is_used_where_there_is_no_other(crowd, gold):
@@ -78,8 +130,8 @@ def test_a_method_with_features_is_fitted_on_them(crowd, gold):
         items=np.array(names, dtype=object)[shuffled],
         gold={f"sound {item}": name for item, name in gold.items()},
     )
-    assert found.scores["method"].tolist() == ["mine", "votes"]
-    assert np.isfinite(found.scores["unseen_answers"]).all()
+    assert found.scores["method"].tolist() == ["mine", "votes", "smoothed-votes"]
+    assert np.isfinite(found.scores["unseen_answers"][:2]).all()
     assert found.labels.index.tolist() == [names[n] for n in shuffled]
     votes = wc.MajorityVote().fit(crowd.answers).labels_
     assert (found.labels["votes"] == votes[shuffled]).mean() > 0.9  # but for ties
@@ -109,7 +161,8 @@ def test_each_seed_is_a_row_and_decides_ties_and_hidden_answers():
     ties = wc.Annotations.from_matrix([[0, 1]] * 40)
     gold = dict.fromkeys(range(40), 0)
     table = wc.compare(["majority-vote"], ties, gold=gold, seeds=(1, 2, 1))
-    assert table["seed"].tolist() == [1, 2, 1]
+    assert table["seed"].tolist() == [1, 1, 2, 2, 1, 1]
+    table = table[table["method"] == "majority-vote"]
     first, second, again = table["accuracy"]
     assert first == again != second
     first, second, again = table["unseen_answers"]

@@ -13,8 +13,8 @@ from wisecrowd.results.summary import answers_that_count, cautions, plain, summa
 KEYS = [
     "method", "settings", "read", "notes", "n_items", "n_annotators", "n_answers",
     "n_certain", "bound", "seconds", "dependence", "answers_per_item",
-    "independent_answers_per_item", "gold", "adversaries", "spammers", "classes",
-    "items_per_class", "labels", "annotators",
+    "independent_answers_per_item", "hard_items", "gold", "calibration", "adversaries", "spammers",
+    "classes", "items_per_class", "labels", "annotators",
 ]  # fmt: skip
 
 
@@ -36,6 +36,22 @@ def test_a_summary_is_json_and_has_the_documented_keys(crowd, model):
     )
     assert_allclose(found["bound"], model.trace_["bound"].iloc[-1])
     assert found["dependence"] == model.dependence_
+
+
+def test_a_summary_says_how_many_items_are_hard_and_names_the_hardest(crowd, model):
+    found = summarise(model, crowd.answers)["hard_items"]
+    suspected = model.hard_proba_ > model.hard_share_
+    assert found["share"] == model.hard_share_ > 0
+    assert found["n_suspected"] == suspected.sum() > 0
+    assert found["n_probable"] == (model.hard_proba_ >= 0.5).sum()
+    hardest = np.where(suspected, model.hard_proba_, 0).argmax()
+    assert found["hardest"][0]["item"] == model.items_[hardest]
+    assert found["hardest"][0]["mistaken_for"] == model.decoy_[hardest]
+
+
+@pytest.mark.parametrize("model", [wc.MajorityVote(), wc.BCC(dependence=0)], ids=str)
+def test_where_no_item_is_hard_the_summary_has_none(model, crowd):
+    assert summarise(model.fit(crowd.answers), crowd.answers)["hard_items"] is None
 
 
 def test_a_summary_says_where_the_answers_come_from(crowd, tmp_path):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta
 
 import oracles
@@ -165,9 +165,12 @@ def test_labels_are_the_loop_over_classes_and_decoys(drawn, dependence, hard, ow
         given, item, label, weight, prior, hard, 0.5
     )
     assert_allclose(found.proba, proba, rtol=1e-9, atol=1e-12)
-    assert_allclose(found.hard, is_hard, rtol=1e-7, atol=1e-12)
-    if hard:
-        assert_allclose(found.decoy, decoy)
+    if not hard:
+        assert found.hard is None
+        return
+    assert_allclose(found.hard.proba, is_hard, rtol=1e-7, atol=1e-12)
+    assert_array_equal(found.hard.decoy, decoy)
+    assert len(set(decoy)) > 2  # several classes, and items that only one was named on
 
 
 def test_the_discount_changes_no_label_where_no_item_is_hard(drawn):

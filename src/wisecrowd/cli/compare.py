@@ -76,8 +76,10 @@ def compare(
 
     [bold]wisecrowd compare answers.csv --gold gold.csv[/bold]
 
-    With known classes, the labels are scored. In any case the methods are compared by
-    how well they predict held-out answers, and by how often their labels agree.
+    With known classes, the labels and their probabilities are scored, beside those of
+    smoothed votes (the votes plus 1 / number of classes, divided by their sum). In any
+    case the methods are compared by how well they predict held-out answers, and by how
+    often their labels agree.
     """
     names = _names(methods, with_features=features is not None)
     models = cfg.made_methods(names, settings, seed=seed, quiet=quiet)
@@ -105,7 +107,10 @@ def compare(
     n_gold = len(read.gold if known is None else known)
     _report(found, read, n_gold, as_json=as_json, quiet=quiet)
     if out is not None and not quiet:
-        say(f"Wrote {out}: the scores of {counted(len(found.scores), 'method')}.")
+        n_methods = found.scores["method"].nunique()
+        said = counted(n_methods - bool(n_gold), "method")
+        also = " and of smoothed votes" if n_gold else ""
+        say(f"Wrote {out}: the scores of {said}{also}.")
 
 
 def _names(methods: str | None, *, with_features: bool) -> list[str]:
@@ -121,15 +126,17 @@ def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -
     from wisecrowd.cli.show import say, show_json
     from wisecrowd.cli.wording import as_options
     from wisecrowd.metrics import krippendorff_alpha
-    from wisecrowd.results.comparison import agreement_between
+    from wisecrowd.results.comparison import agreement_between, honesty
 
     alpha, between = krippendorff_alpha(read), agreement_between(found.labels)
+    than_votes = honesty(found.scores) if n_gold else None
     if as_json:
         show_json(
             {
                 "krippendorff_alpha": alpha,
                 "n_gold": n_gold,
                 "methods": found.scores,
+                "honesty": than_votes,
                 "agreement": between.to_dict(),
             }
         )
@@ -140,10 +147,32 @@ def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -
             "answers",
             "that were hidden from the fit; closer to 0 is better.",
         )
+        if than_votes is not None:
+            say(*said_of_honesty(than_votes, read.n_classes))
     if not quiet:
         for name, note in found.scores[["method", "note"]].values.tolist():
             if note:
                 say(f"note: {name} could not be fitted: {as_options(note)}")
+
+
+def said_of_honesty(than_votes: dict[str, list[str]], n_classes: int) -> list[str]:
+    """Return which methods are more honest than smoothed votes, in lines."""
+    lines = [
+        f"smoothed-votes is a baseline: the votes plus 1 / {n_classes}, divided by "
+        f"their sum."
+    ]
+    if not than_votes["more"]:
+        lines.append("No method is clearly more honest than smoothed votes.")
+    begin = {
+        "more": "More honest than smoothed votes (lower log loss)",
+        "less": "Less honest than smoothed votes (higher log loss)",
+        "unclear": "No clear difference from smoothed votes (two standard errors)",
+    }
+    return lines + [
+        f"{begin[how]}: {', '.join(names)}."
+        for how, names in than_votes.items()
+        if names
+    ]
 
 
 def _show(scores: Any, between: Any, alpha: float, n_gold: int) -> None:

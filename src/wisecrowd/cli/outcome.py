@@ -77,6 +77,8 @@ def _show(model: Any, annotations: Annotations) -> None:
     items = label_table(model, annotations)
     show.show_classes(items, model.classes_)
     show.show_items(items)
+    if "hard" in items:
+        show.show_hard_items(items)
     show.show_annotators(annotator_table(model))
     if model.dependence_ >= NOTICEABLE:
         show.say(*said_of_dependence(model.dependence_, annotations))

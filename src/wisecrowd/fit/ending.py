@@ -78,9 +78,7 @@ def finished(
     With None as `dependence` the labels stay as they are: the published method.
     """
     if dependence is None:
-        n_items = len(known.proba)
-        same = FinalLabels(known.proba, np.zeros(n_items), np.full(n_items, -1))
-        end = Ended(same, skills)
+        end = Ended(FinalLabels(known.proba, None), skills)
     else:
         end = ended(known, skills, dependence, np.random.RandomState(0))
         counts = crowd.soft_counts(known.answers, end.proba)

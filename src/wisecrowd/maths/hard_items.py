@@ -28,6 +28,22 @@ HELD = 2000  # items that a learned share is held at `HARD_SHARE` by
 N_LEARN, LEARN_STEPS = 20_000, 5  # items it is learned from, and steps of EM
 
 
+class HardItems(NamedTuple):
+    """Which items are hard, and what they are mistaken for.
+
+    Attributes
+    ----------
+    proba : array (N,)
+        Probability that the item is hard.
+    decoy : array (N,)
+        Code of the most probable decoy if the item is hard and its label is right; -1
+        where nobody named another class than the label.
+    """
+
+    proba: Float[np.ndarray, " N"]
+    decoy: Int[np.ndarray, " N"]
+
+
 class FinalLabels(NamedTuple):
     """What the answers say about every item.
 
@@ -35,15 +51,12 @@ class FinalLabels(NamedTuple):
     ----------
     proba : array (N, C)
         Probability of every class.
-    hard : array (N,)
-        Probability that the item is hard.
-    decoy : array (N,)
-        Code of the most probable decoy; -1 where no class was named.
+    hard : HardItems or None
+        Which items are hard; None where no item can be.
     """
 
     proba: Float[np.ndarray, "N C"]
-    hard: Float[np.ndarray, " N"]
-    decoy: Int[np.ndarray, " N"]
+    hard: HardItems | None
 
 
 def labels_with_decoys(
@@ -71,21 +84,24 @@ def labels_with_decoys(
     hard_share : float
         h; 0 where answers are independent given the class.
     """
-    n_items = answers.n_items
     easy = np.log1p(-hard_share) + weight * (answers.per_item @ np.log(given))
     prior = crowd.clamped(np.broadcast_to(log_prior, easy.shape), gold)
+    if not hard_share:
+        return FinalLabels(crowd.posterior(prior + easy)[0], None)
     total = prior + easy
-    best, decoy = np.full(n_items, -np.inf), np.full(n_items, -1)
-    log_share = np.log(hard_share / (answers.n_classes - 1)) if hard_share else -np.inf
-    for items, named in decoys(answers) if hard_share else ():
+    best, decoy = np.full(easy.shape, -np.inf), np.full(easy.shape, -1, np.int32)
+    log_share = np.log(hard_share / (answers.n_classes - 1))
+    for items, named in decoys(answers):
         joint = log_share + prior[items] + _misled(answers, given, weight, items, named)
         total[items] = np.logaddexp(total[items], joint)
-        mass = np.logaddexp.reduce(joint, axis=1)
-        better = mass > best[items]
-        best[items[better]], decoy[items[better]] = mass[better], named[better]
+        better = joint > best[items]
+        best[items] = np.maximum(joint, best[items])
+        decoy[items] = np.where(better, named[:, None], decoy[items])
     proba, norm = crowd.posterior(total)
     all_easy = np.logaddexp.reduce(prior + easy, axis=1)
-    return FinalLabels(proba, np.clip(1 - np.exp(all_easy - norm), 0.0, 1.0), decoy)
+    hard = np.clip(1 - np.exp(all_easy - norm), 0.0, 1.0)
+    of_label = decoy[np.arange(len(proba)), proba.argmax(1)]
+    return FinalLabels(proba, HardItems(hard, of_label))
 
 
 def learned_share(
@@ -108,7 +124,8 @@ def learned_share(
         found = labels_with_decoys(
             part, given[rows], weight[some], log_prior[some], unknown, share
         )
-        share = (found.hard.sum() + HELD * HARD_SHARE) / (len(some) + HELD)
+        n_hard = 0.0 if found.hard is None else found.hard.proba.sum()
+        share = (n_hard + HELD * HARD_SHARE) / (len(some) + HELD)
     return float(share)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from wisecrowd._checks import number
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices
+from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices, WithHardItems
 from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import CLASS_PRIOR, class_counts, combined
@@ -21,7 +21,7 @@ from wisecrowd.skills import ConfusionMatrices
 __all__ = ["BCC"]
 
 
-class BCC(WithConfusionMatrices, Aggregator):
+class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
     """Bayesian classifier combination: labels and annotators with uncertainty.
 
     Parameters
@@ -132,6 +132,7 @@ class BCC(WithConfusionMatrices, Aggregator):
             self.dependence,
         )
         learned = Learned(
-            last.proba, class_prior, last.skills, calibration=last.calibration
-        )
+            last.proba, class_prior, last.skills,
+            calibration=last.calibration, hard=last.labels.hard,
+        )  # fmt: skip
         return learned, trace

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices
+from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices, WithHardItems
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
@@ -60,7 +60,7 @@ def log_prior(params: Params, prior: Float[np.ndarray, "#A C K"]) -> float:
 SMOOTHING = 0.01
 
 
-class DawidSkene(WithConfusionMatrices, Aggregator):
+class DawidSkene(WithHardItems, WithConfusionMatrices, Aggregator):
     """Dawid and Skene's estimator: EM from the votes.
 
     Parameters
@@ -159,6 +159,8 @@ class DawidSkene(WithConfusionMatrices, Aggregator):
             ConfusionMatrices(given, counts),
             self.dependence,
         )
-        return Learned(
-            end.proba, classes, end.skills, calibration=end.calibration
-        ), trace
+        learned = Learned(
+            end.proba, classes, end.skills,
+            calibration=end.calibration, hard=end.labels.hard,
+        )  # fmt: skip
+        return learned, trace

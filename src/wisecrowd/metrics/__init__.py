@@ -19,11 +19,13 @@ from wisecrowd.metrics.probability import (
     scores,
     truth_codes,
 )
+from wisecrowd.metrics.reliability import Reliability, reliability
 
 __all__ = [
     "N_BINS",
     "SMALLEST_PROBABILITY",
     "CrowdAnswers",
+    "Reliability",
     "accuracy",
     "auc",
     "brier",
@@ -34,6 +36,7 @@ __all__ = [
     "log_loss",
     "mean_likelihood",
     "pairwise_cohen",
+    "reliability",
     "scores",
     "truth_codes",
 ]

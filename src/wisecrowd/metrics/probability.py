@@ -38,7 +38,7 @@ def accuracy(truth: Any, proba: Any, classes: Ids | None = None) -> float:
     >>> accuracy(["no", None], [[.9, .1], [.2, .8]], classes=["no", "yes"])
     1.0
     """
-    return float(_hit(*_known(truth, proba, classes)).mean())
+    return float(_hit(*known_items(truth, proba, classes)).mean())
 
 
 def mean_likelihood(truth: Any, proba: Any, classes: Ids | None = None) -> float:
@@ -52,7 +52,7 @@ def mean_likelihood(truth: Any, proba: Any, classes: Ids | None = None) -> float
     >>> mean_likelihood([0, 1], [[.9, .1], [.2, .8]])
     0.85
     """
-    return float(_likelihood(*_known(truth, proba, classes)).mean())
+    return float(_likelihood(*known_items(truth, proba, classes)).mean())
 
 
 def log_loss(truth: Any, proba: Any, classes: Ids | None = None) -> float:
@@ -65,7 +65,7 @@ def log_loss(truth: Any, proba: Any, classes: Ids | None = None) -> float:
     >>> log_loss([0, 1], [[.9, .1], [.2, .8]])
     0.164
     """
-    return float(_surprise(*_known(truth, proba, classes)).mean())
+    return float(_surprise(*known_items(truth, proba, classes)).mean())
 
 
 def brier(truth: Any, proba: Any, classes: Ids | None = None) -> float:
@@ -78,7 +78,7 @@ def brier(truth: Any, proba: Any, classes: Ids | None = None) -> float:
     >>> brier([0, 1], [[.9, .1], [.2, .8]])
     0.05
     """
-    return float(_squared_error(*_known(truth, proba, classes)).mean())
+    return float(_squared_error(*known_items(truth, proba, classes)).mean())
 
 
 def auc(truth: Any, proba: Any, classes: Ids | None = None) -> float:
@@ -94,7 +94,7 @@ def auc(truth: Any, proba: Any, classes: Ids | None = None) -> float:
     >>> auc([0, 0], [[.9, .1], [.4, .6]])
     nan
     """
-    codes, table = _known(truth, proba, classes)
+    codes, table = known_items(truth, proba, classes)
     return _mean_auc(_auc_of_class(codes, table))
 
 
@@ -111,7 +111,7 @@ def calibration_error(
     >>> calibration_error([0, 0], [[.8, .2], [.8, .2]])
     0.2
     """
-    codes, table = _known(truth, proba, classes)
+    codes, table = known_items(truth, proba, classes)
     return _gap(_hit(codes, table), table.max(1), n_bins)
 
 
@@ -133,7 +133,7 @@ def scores(
     >>> table.loc["all", ["accuracy", "mean_likelihood", "auc"]].tolist()
     [1.0, 0.85, 1.0]
     """
-    codes, table = _known(truth, proba, classes)
+    codes, table = known_items(truth, proba, classes)
     n_classes = table.shape[1]
     is_class = codes[:, None] == np.arange(n_classes)
     areas = _auc_of_class(codes, table)
@@ -208,17 +208,21 @@ def _mean_auc(of_class: list[float]) -> float:
     return float(np.mean(defined)) if defined else np.nan
 
 
+def bin_of(proba: Float[Array, " N"], n_bins: int) -> Int[Array, " N"]:
+    """Return which of `n_bins` bins of equal width a probability is in; 1: the last."""
+    return np.minimum((proba * n_bins).astype(int), n_bins - 1)
+
+
 def _gap(happened: Bool[Array, " N"], proba: Float[Array, " N"], n_bins: int) -> float:
     """Σ over bins of |frequency - mean probability| · items of the bin / items."""
-    where = np.minimum((proba * n_bins).astype(int), n_bins - 1)
-    surplus = np.bincount(where, happened - proba, minlength=n_bins)
+    surplus = np.bincount(bin_of(proba, n_bins), happened - proba, minlength=n_bins)
     return float(np.abs(surplus).sum() / len(proba))
 
 
 # -- checks of the input -----------------------------------------------------------
 
 
-def _known(truth: Any, proba: Any, classes: Ids | None) -> tuple[Array, Array]:
+def known_items(truth: Any, proba: Any, classes: Ids | None) -> tuple[Array, Array]:
     """Return the classes and probabilities of the items whose class is known."""
     table = _checked_proba(proba)
     codes = truth_codes(truth, table.shape[1] if classes is None else classes)

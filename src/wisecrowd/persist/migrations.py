@@ -101,5 +101,12 @@ def _gp_1(old: Values) -> SparseGP:
     )
 
 
-MIGRATIONS: dict[int, Migration] = {1: from_version_1}
+def from_version_2(
+    name: str, settings: Values, fitted: Values
+) -> tuple[Values, Values]:
+    """Version 2 did not keep which items are hard: `learned_.hard` stays None."""
+    return settings, fitted
+
+
+MIGRATIONS: dict[int, Migration] = {1: from_version_1, 2: from_version_2}
 """From a version of the file format to what makes the next one of it."""

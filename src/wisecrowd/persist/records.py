@@ -7,6 +7,7 @@ from typing import Any
 _WHERE = {
     "wisecrowd.base": ("Learned",),
     "wisecrowd.maths.crowd": ("Hyperprior",),
+    "wisecrowd.maths.hard_items": ("HardItems",),
     "wisecrowd.maths.gp.class_posterior": ("Conditional", "Factorised"),
     "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
     "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),

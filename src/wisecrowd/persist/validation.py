@@ -12,6 +12,7 @@ import pandas as pd
 
 from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
+from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
 from wisecrowd.persist import records
 from wisecrowd.skills import Ability, ConfusionMatrices, Tally, Trusted, Votes
@@ -35,10 +36,21 @@ def check_model(model: Any) -> None:
     if isinstance(model, WithConfusionMatrices):
         _of_type(learned.skills, "skills", ConfusionMatrices)
     _check_record(learned.skills, "skills", sizes)
+    if learned.hard is not None:
+        _check_hard_items(_of_type(learned.hard, "hard", HardItems), sizes)
     if hasattr(model, "easiness_"):
         _check_array(model.easiness_, "easiness_", (sizes["N"],), above=0.0)
     if isinstance(model, CrowdClassifier):
         _check_classifier(model, learned.classifier, sizes)
+
+
+def _check_hard_items(hard: HardItems, sizes: Sizes) -> None:
+    _check_array(hard.proba, "hard", (sizes["N"],), least=0.0)
+    _check_array(hard.decoy, "decoy", (sizes["N"],), least=-1.0)
+    if hard.proba.max() > 1 or hard.decoy.dtype.kind != "i":
+        raise Unfit("hard is not a probability, or decoy is not a code of a class")
+    if hard.decoy.max() >= sizes["C"]:
+        raise Unfit("decoy has a code that no class has")
 
 
 def _check_vocabularies(model: Any) -> Sizes:

@@ -1,13 +1,13 @@
 """Several methods on the same answers, side by side."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool
+from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
 from wisecrowd._checks import InputError, listed
@@ -16,8 +16,14 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, as_annotations, made_annotations
 from wisecrowd.features import row_ids
 from wisecrowd.io.gold import matched_gold
+from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
 from wisecrowd.registry import METHODS, method_name
-from wisecrowd.results.summary import SCORES, gold_scores
+from wisecrowd.results.summary import SCORES
+
+BASELINE = "smoothed-votes"
+"""The name of the row that every method is compared with where there is gold."""
+
+CLEAR = 2.0  # standard errors from which a difference in log loss is called clear
 
 Models = Mapping[str, Any] | Iterable[Any] | None
 
@@ -74,12 +80,18 @@ def compare(
     Returns
     -------
     DataFrame
-        One row per method and seed, with these columns.
+        One row per method and seed, with these columns. With gold, the last row of
+        every seed is the baseline "smoothed-votes": the votes plus 1 / C, divided by
+        their sum.
 
         method, seed
             Which fit.
         accuracy, mean_likelihood, log_loss, calibration_error
             Scores of the labels against the gold classes; NaN without gold.
+        gain, gain_error
+            How much smaller the log loss is than that of smoothed votes, and the
+            standard error of this difference; NaN without gold. Below 0, smoothed votes
+            have the more honest probabilities.
         unseen_answers
             Mean log probability of the held-out answers. Closer to 0 is better, and no
             gold is needed.
@@ -95,7 +107,7 @@ def compare(
     >>> gold = dict(enumerate(crowd.truth))
     >>> table = wc.compare([wc.MajorityVote(), "glad"], crowd.answers, gold=gold)
     >>> table["method"].tolist(), table["accuracy"].round(1).tolist()
-    (['majority-vote', 'glad'], [0.9, 0.9])
+    (['majority-vote', 'glad', 'smoothed-votes'], [0.9, 0.9, 0.9])
     """
     found = compared(
         methods,
@@ -133,15 +145,20 @@ def compared(
         known, _ = matched_gold(pd.Series(gold), annotations)
         annotations = annotations.with_gold(known)
     as_annotations(annotations)  # what is wrong for every method is an error
+    against = scores_against_gold(annotations)
     rows: list[dict[str, Any]] = []
     labels: dict[str, Array] = {}
     for seed in seeds:
         hidden = np.random.default_rng(seed).random(len(annotations)) < held_out
         for name, model in models.items():
             row, found = _row(with_seed(model, seed), annotations, X, hidden)
-            rows.append({"method": name, "seed": seed, **row})
+            proba = None if found is None else found.label_proba_
+            rows.append({"method": name, "seed": seed, **against(proba), **row})
             if found is not None:
-                labels.setdefault(name, found)
+                labels.setdefault(name, found.labels_)
+        if len(annotations.gold):
+            row = against(smoothed_votes(annotations)) | _not_fitted("")
+            rows.append({"method": BASELINE, "seed": seed, **row})
     if not labels:
         raise InputError(f"no method could be fitted. {rows[0]['note']}")
     return Comparison(pd.DataFrame(rows), pd.DataFrame(labels, index=annotations.items))
@@ -182,6 +199,11 @@ def named_models(methods: Models, *, with_features: bool = True) -> dict[str, An
         needs = ("answers", "features") if with_features else ("answers",)
         methods = [name for name in METHODS if METHODS.info(name).needs in needs]
     if isinstance(methods, Mapping):
+        if BASELINE in methods:
+            raise InputError(
+                f"{BASELINE!r} is the name of the baseline. Give the method another "
+                f"name."
+            )
         return {str(name): _model(model) for name, model in methods.items()}
     if isinstance(methods, str) or not isinstance(methods, Iterable):
         raise InputError(
@@ -236,22 +258,100 @@ def with_seed(model: Any, seed: int) -> Any:
 # -- fits and scores ----------------------------------------------------------------
 
 
+def smoothed_votes(annotations: Annotations) -> Float[np.ndarray, "N C"]:
+    """Return the votes for each class plus 1 / C, divided by their sum.
+
+    The simplest probabilities that are never 0 or 1. They treat all annotators alike.
+
+    Examples
+    --------
+    >>> smoothed_votes(Annotations.from_matrix([[0, 0, 0], [0, 1, -1]])).tolist()
+    [[0.875, 0.125], [0.5, 0.5]]
+    """
+    votes = annotations.codes.votes() + 1 / annotations.n_classes
+    shares: Array = votes / votes.sum(1, keepdims=True)
+    return shares
+
+
+def honesty(scores: pd.DataFrame) -> dict[str, list[str]]:
+    """Return which methods have more and less honest probabilities than the baseline.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        What :func:`compare` returns. Of several seeds the mean counts.
+
+    Returns
+    -------
+    dict
+        Names of methods. "more": the log loss is smaller than that of smoothed votes,
+        by two standard errors or more. "less": it is larger, likewise. "unclear": the
+        others. A method without scores is nowhere.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["a", "b", "smoothed-votes"],
+    ...                       "gain": [0.2, -0.1, 0.0], "gain_error": [0.05, 0.2, 0.0]})
+    >>> honesty(table)
+    {'more': ['a'], 'less': [], 'unclear': ['b']}
+    """
+    rows = scores[(scores["method"] != BASELINE) & scores["gain"].notna()]
+    mean = rows.groupby("method", sort=False)[["gain", "gain_error"]].mean()
+    clear = mean["gain"].abs() >= CLEAR * mean["gain_error"]  # not where it is NaN
+    better = mean["gain"] > 0
+    return {
+        "more": mean.index[clear & better].tolist(),
+        "less": mean.index[clear & ~better].tolist(),
+        "unclear": mean.index[~clear].tolist(),
+    }
+
+
+def scores_against_gold(annotations: Annotations) -> Callable[..., dict[str, float]]:
+    """Return a function that scores class probabilities; NaN where there are none."""
+    codes = annotations.gold_codes
+    columns = (*SCORES, "gain", "gain_error")
+    nothing = dict.fromkeys(columns, float("nan"))
+    if not (codes >= 0).any():
+        return lambda proba: nothing
+    of_votes = surprise(smoothed_votes(annotations), codes)
+
+    def against(proba: Array | None) -> dict[str, float]:
+        if proba is None:
+            return nothing
+        table = scores(codes, proba).loc["all"]
+        gain = of_votes - surprise(proba, codes)
+        error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.nan
+        found = (*(table[name] for name in SCORES), gain.mean(), error)
+        return dict(zip(columns, map(float, found), strict=True))
+
+    return against
+
+
+def surprise(
+    proba: Float[np.ndarray, "N C"], codes: Int[np.ndarray, " N"]
+) -> Float[np.ndarray, " G"]:
+    """Return -log(probability of the gold class) of every item with gold."""
+    known = np.flatnonzero(codes >= 0)
+    likelihood = proba[known, codes[known]]
+    return -np.log(np.clip(likelihood, SMALLEST_PROBABILITY, 1.0))
+
+
+def _not_fitted(note: str) -> dict[str, Any]:
+    return {"unseen_answers": np.nan, "seconds": np.nan, "note": note}
+
+
 def _row(
     model: Any, annotations: Annotations, X: Any, hidden: Any
-) -> tuple[dict[str, Any], Array | None]:
-    """Return the scores of a method and its labels, or why it could not be fitted."""
-    nothing = dict.fromkeys((*SCORES, "unseen_answers", "seconds"), float("nan"))
+) -> tuple[dict[str, Any], Any]:
+    """Return time and fit of a method, and its model; or why it could not be fitted."""
     try:
         began = time.perf_counter()
         fitted = _fitted(model, annotations, X)
         seconds = time.perf_counter() - began
         unseen = log_likelihood_of_hidden(clone(model), annotations, hidden, X)
     except InputError as error:
-        return {**nothing, "note": str(error)}, None
-    found = gold_scores(fitted, annotations) or nothing
-    row: dict[str, Any] = {name: found[name] for name in SCORES}
-    row |= {"unseen_answers": unseen, "seconds": seconds, "note": ""}
-    return row, fitted.labels_
+        return _not_fitted(str(error)), None
+    return {"unseen_answers": unseen, "seconds": seconds, "note": ""}, fitted
 
 
 def _fitted(model: Any, annotations: Annotations, X: Any) -> Any:

@@ -10,8 +10,13 @@ from wisecrowd._checks import listed
 from wisecrowd.annotations import Annotations
 from wisecrowd.maths.dependence import weight_of_answers
 from wisecrowd.metrics import scores
-from wisecrowd.results.flags import flagged, n_certain
-from wisecrowd.results.tables import annotator_table, class_table, label_table
+from wisecrowd.results.flags import flagged, n_certain, n_probably_hard, n_suspected
+from wisecrowd.results.tables import (
+    annotator_table,
+    class_table,
+    hardest_items,
+    label_table,
+)
 
 SCORES = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
 
@@ -59,6 +64,7 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
             "dependence": model.dependence_,
             "answers_per_item": answers_per_item,
             "independent_answers_per_item": independent,
+            "hard_items": _hard_items(model, items),
             "gold": gold_scores(model, annotations),
             "calibration": model.calibration_ and model.calibration_._asdict(),
             **flagged(annotators),
@@ -68,6 +74,18 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
             "annotators": annotators,
         }
     )
+
+
+def _hard_items(model: Any, items: pd.DataFrame) -> dict[str, Any] | None:
+    """Return how many items are hard, and the hardest; None if the model has none."""
+    if "hard" not in items:
+        return None
+    return {
+        "share": model.hard_share_,
+        "n_suspected": n_suspected(items),
+        "n_probable": n_probably_hard(items),
+        "hardest": hardest_items(items),
+    }
 
 
 def answers_that_count(

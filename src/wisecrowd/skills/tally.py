@@ -159,10 +159,7 @@ class Trusted:
         """Return the labels: what was named, or the prior where nothing was."""
         said = self.evidence(answers) + log_class + of_features
         said = crowd.clamped(said, gold)
-        nobody = np.full(answers.n_items, -1)
-        return hard_items.FinalLabels(
-            crowd.posterior(said)[0], np.zeros(answers.n_items), nobody
-        )
+        return hard_items.FinalLabels(crowd.posterior(said)[0], None)
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]

@@ -19,6 +19,7 @@ from wisecrowd.fit.variational import CLASS_PRIOR, class_counts
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.gold_ruler import measured_exponent
 from wisecrowd.maths.gp import links
+from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.skills import Trusted
@@ -31,12 +32,13 @@ N_CALIBRATION = 20_000  # items that the sharpness is fitted to
 
 
 class Ended(NamedTuple):
-    """Labels, skills, the exponent of predictions; how honest, where there is gold."""
+    """Labels, skills, the exponent of predictions; hard items; how honest by gold."""
 
     proba: Float[np.ndarray, "N C"]
     skills: Any
     sharpness: float
     calibration: Calibration | None = None
+    hard: HardItems | None = None
 
 
 def ended(
@@ -79,7 +81,7 @@ def ended(
     if dependence == "learn" and honest is not None:
         at = gold >= 0
         sharpness = measured_exponent(alone[at], gold[at], sharpness)
-    return Ended(labels.proba, skills, sharpness, honest)
+    return Ended(labels.proba, skills, sharpness, honest, labels.hard)
 
 
 def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:

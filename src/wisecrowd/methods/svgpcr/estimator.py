@@ -10,7 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from wisecrowd._checks import InputError, listed, number, one_of, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
+from wisecrowd.base import (
+    CrowdClassifier,
+    Learned,
+    WithConfusionMatrices,
+    WithHardItems,
+)
 from wisecrowd.features import checked_features
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
@@ -141,7 +146,7 @@ class SparseGPClassifier(CrowdClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SVGPCR(WithConfusionMatrices, SparseGPClassifier):
+class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
     """Sparse variational Gaussian processes for crowdsourcing.
 
     A classifier and the skill of every annotator, learned together from features and

@@ -208,7 +208,8 @@ def learned(state: State, end: Ended, scale: Scaling, answers: Answers) -> Learn
         sharpness=end.sharpness,
     )
     skills = end.skills.with_doubt(answers, end.proba)
-    return Learned(end.proba, end.proba.mean(0), skills, gp, end.calibration)
+    mean = end.proba.mean(0)
+    return Learned(end.proba, mean, skills, gp, end.calibration, end.hard)
 
 
 def what_is_wrong(X: Array) -> str:
