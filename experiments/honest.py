@@ -22,9 +22,8 @@ import numpy as np
 
 import wisecrowd as wc
 from wisecrowd.datasets import load_label_only
-from wisecrowd.fit.variational import Labelled
+from wisecrowd.fit.ending import Known, finished
 from wisecrowd.maths import dependence, hard_items
-from wisecrowd.methods.bcc import without_own_part
 from wisecrowd.metrics import accuracy, log_loss
 from wisecrowd.results.comparison import smoothed_votes
 
@@ -246,13 +245,12 @@ def _endings(answers: Any) -> Iterator[np.ndarray]:
     """Yield the labels of one fit of BCC, with the last step once per constants."""
     fit = wc.BCC(dependence=None).fit(answers)
     codes, nobody = answers.codes, np.full(len(answers.items), -1)
-    start = Labelled(fit.label_proba_, fit.learned_.skills)
+    known = Known.of_answers(codes, nobody, fit.label_proba_, fit.class_prior_)
     # The correlation does not depend on the constants: it is learned once.
-    learned, _ = without_own_part(codes, nobody, start, fit.class_prior_, "learn")
-    rho = max(learned.skills.dependence, 1e-12)  # 0 would mean: no hard items
+    learned = finished(known, fit.learned_.skills, "learn").skills.dependence
     for constants in GRID:
-        with _used(constants):
-            end, _ = without_own_part(codes, nobody, start, fit.class_prior_, rho)
+        with _used(constants):  # 0 would mean: no hard items
+            end = finished(known, fit.learned_.skills, max(learned, 1e-12))
         yield end.proba
 
 
