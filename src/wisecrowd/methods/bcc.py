@@ -128,8 +128,6 @@ class BCC(WithConfusionMatrices, Aggregator):
                 tol=None if self.tol is None else self.tol * len(answers),
             )
         class_prior = dirichlet.mean(class_counts(end.proba, float(per_class)))
-        skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
-        end = Labelled(end.proba, skills)
         if self.dependence is not None:
             end = without_own_part(answers, gold, end, class_prior, self.dependence)
         skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
