@@ -405,6 +405,18 @@ def exponent_density(log_proba, gold, start, t):
     return total
 
 
+def learned_hard_share(arguments, part, prior, held, steps):
+    """The share of hard items after steps of EM, with the states gone through anew.
+
+    `arguments` are the first five of :func:`with_decoys`.
+    """
+    share = prior
+    for _ in range(steps):
+        _, hard, _ = with_decoys(*arguments, share, part)
+        share = (sum(hard) + held * prior) / (len(hard) + held)
+    return share
+
+
 def normalised(log_joint):
     """Rows of probabilities, and the log of each row's sum."""
     proba, total = np.zeros(log_joint.shape), np.zeros(len(log_joint))
@@ -469,6 +481,37 @@ def polya_log_evidence(counts, prior):
             out += math.log(known[k] / sum(known))
             known[k] += 1
     return out
+
+
+def penalised_evidence(counts, prior, shape, rate):
+    """log p(counts of all annotators | prior of a class) + log Gamma, not normalised.
+
+    `counts` is [A, K]; the other arguments have one entry per answer.
+    """
+    total = 0.0
+    for row in counts:
+        total += log_beta(prior + row) - log_beta(prior)
+    for k in range(len(prior)):
+        total += (shape[k] - 1) * math.log(prior[k]) - rate[k] * prior[k]
+    return total
+
+
+def slopes(function, x, step=1e-3):
+    """Gradient and Hessian of a function of a vector, by central differences."""
+    size = len(x)
+    gradient, hessian = np.zeros(size), np.zeros((size, size))
+    unit = step * x[:, None] * np.eye(size)  # relative steps
+    for i in range(size):
+        up, down = function(x + unit[i]), function(x - unit[i])
+        gradient[i] = (up - down) / (2 * unit[i, i])
+        for j in range(size):
+            corners = [
+                s * t * function(x + s * unit[i] + t * unit[j])
+                for s in (-1, 1)
+                for t in (-1, 1)
+            ]
+            hessian[i, j] = sum(corners) / (4 * unit[i, i] * unit[j, j])
+    return gradient, hessian
 
 
 def mutual_information(confusion, weights):

@@ -138,7 +138,7 @@ def test_gold_in_the_file_itself_is_compared_with_and_not_used(run, tmp_path):
     rows = "item,annotator,answer,gold\n1,a,x,y\n1,b,x,y\n2,a,y,\n2,b,y,\n"
     (tmp_path / "answers.csv").write_text(rows)
     result = run("aggregate", tmp_path / "answers.csv", "-m", "majority-vote")
-    assert "gold classes in the file (1 items), which the fit did not use" in (
+    assert "gold classes in the file (1 item), which the fit did not use" in (
         result.stderr
     )
     assert "accuracy 0.000" in result.stderr

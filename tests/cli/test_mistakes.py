@@ -113,20 +113,33 @@ def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "said"),
     [
-        ("aggregate",),
-        ("aggregate", "a.csv", "--seed", "x"),
-        ("bogus",),
-        ("simulate",),
-        ("simulate", "--out", "a.csv", "--classes", "1"),
-        ("simulate", "--out", "a.csv", "--answers", "nan"),
+        (("aggregate",), "aggregate: missing argument"),
+        (("aggregate", "a.csv", "--seed", "x"), "'--seed'"),
+        (("aggregate", "a.csv", "--sed", "1"), "no such option: --sed"),
+        (("bogus",), "no such command 'bogus'"),
+        (("aggregat",), "Did you mean 'aggregate'?"),
+        (("--bogus",), "no such option: --bogus"),
+        (("simulate",), "'--out'"),
+        (("simulate", "--out", "a.csv", "--classes", "1"), "'--classes'"),
+        (("simulate", "--out", "a.csv", "--answers", "nan"), ""),
+        (("aggregate", "a.csv", "b\x1b[2J\n.csv"), r"(b\x1b[2J\x"),
     ],
 )
-def test_a_usage_error_has_exit_code_2(arguments, run):
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert "Traceback" not in result.output
+def test_a_usage_error_is_one_sentence_without_a_frame(arguments, said, run):
+    one_sentence(run(*arguments), said)
+
+
+def test_a_usage_error_says_which_help_to_read(run):
+    one_sentence(run("fit"), "See 'wisecrowd fit --help'.")
+    one_sentence(run("bogus"), "See 'wisecrowd --help'.")
+
+
+def test_nothing_at_all_shows_the_help(run):
+    result = run()
+    assert "Usage: " in result.output
+    assert "error:" not in result.output
 
 
 def test_a_defect_of_ours_is_not_dressed_up_as_a_users_mistake(

@@ -34,6 +34,14 @@ def test_a_run_of_aggregate_predicts_from_answers(method, run, answers, tmp_path
     assert_allclose(found.filter(like="p_"), want)
 
 
+def test_one_item_is_not_items(run, bcc, answers, tmp_path):
+    one = tmp_path / "one.csv"
+    pd.read_csv(answers).query("item == 0").to_csv(one, index=False)
+    result = run("predict", bcc, "-a", one, "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.endswith("p.csv: 1 item.\n")
+
+
 def test_json_has_the_classes_and_the_items(run, bcc, answers):
     result = run("predict", bcc, "-a", answers, "--json", "-q")
     found = json.loads(result.stdout)

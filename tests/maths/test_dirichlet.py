@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
+from scipy.special import polygamma
 
 import oracles
 from wisecrowd.maths import dirichlet
@@ -180,6 +181,72 @@ def test_learned_prior_without_answers_is_the_mode_of_the_hyperprior():
         np.zeros((3, 2, 2)), np.ones((2, 2)), 1 + 0.1 * mode, 0.1
     )
     assert_allclose(got, mode, rtol=1e-12)
+
+
+def slopes_of(counts, prior):
+    """Σₐ ψ(n + α) − ψ(α) and its derivative, by answer and for the sums, by SciPy."""
+    strength, total = prior.sum(-1), counts.sum(-1)
+    each = [(polygamma(m, counts + prior) - polygamma(m, prior)).sum(0) for m in (0, 1)]
+    sums = [
+        (polygamma(m, total + strength) - polygamma(m, strength)).sum(0) for m in (0, 1)
+    ]
+    return dirichlet.Slopes(*each), dirichlet.Slopes(*sums)
+
+
+@given(seeds)
+def test_newtons_step_is_that_of_differences_and_far_ones_are_shortened(seed):
+    counts, prior = whole_counts(seed), drawn_rows(seed)[0]
+    shape, rate = 1.5 + drawn_rows(seed + 1)[0], 0.5 + drawn_rows(seed + 2)[0]
+    slopes = slopes_of(counts, prior)
+    got = dirichlet.newton_step(prior, *slopes, shape, rate)
+    minka = dirichlet.minka_step(prior, slopes[0].first, slopes[1].first, shape, rate)
+    for c in range(C):
+        gradient, hessian = oracles.slopes(
+            lambda x, c=c: oracles.penalised_evidence(
+                counts[:, c], x, shape[c], rate[c]
+            ),
+            prior[c],
+        )
+        if np.linalg.eigvalsh(hessian).max() < -1e-3:
+            want = prior[c] - np.linalg.solve(hessian, gradient)
+            want = np.clip(want, prior[c] / 4, prior[c] * 4)
+            assert_allclose(got[c], want, rtol=2e-3)
+        elif np.linalg.eigvalsh(hessian).max() > 1e-3:
+            assert_allclose(got[c], minka[c])
+
+
+def test_where_the_objective_is_not_concave_the_step_is_minkas():
+    counts = np.tile([[[10.0, 0.0]], [[0.0, 10.0]]], (100, 1, 1))
+    prior, shape, rate = np.full((1, 2), 500.0), np.full((1, 2), 1.1), 1e-3  # too large
+    slopes = slopes_of(counts, prior)
+    _, hessian = oracles.slopes(
+        lambda x: oracles.penalised_evidence(counts[:, 0], x, shape[0], [rate] * 2),
+        prior[0],
+    )
+    assert np.linalg.eigvalsh(hessian).max() > 0
+    got = dirichlet.newton_step(prior, *slopes, shape, rate)
+    want = dirichlet.minka_step(prior, slopes[0].first, slopes[1].first, shape, rate)
+    assert_allclose(got, want, rtol=1e-12)
+
+
+def test_newtons_steps_end_where_minkas_do_in_far_fewer():
+    rng = np.random.default_rng(1)
+    counts = np.zeros((400, C, K))
+    counts[np.arange(400), rng.integers(C, size=400), rng.integers(K, size=400)] = 1.0
+    shape, rate = np.full((C, K), 2.0), 0.3
+    start = np.ones((C, K))
+    minka = dirichlet.learned_prior(counts, start, shape, rate, n_steps=5000)
+    newton = start
+    for _ in range(12):
+        newton = dirichlet.newton_step(newton, *slopes_of(counts, newton), shape, rate)
+    assert_allclose(newton, minka, rtol=1e-6)
+    few = dirichlet.learned_prior(counts, start, shape, rate, n_steps=12)
+    assert np.abs(few / minka - 1).max() > 1e-3
+
+
+def test_trigamma_has_six_digits():
+    x = np.geomspace(1e-12, 1e9, 5001)
+    assert_allclose(dirichlet.trigamma(x), polygamma(1, x), rtol=1e-6)
 
 
 @given(seeds)

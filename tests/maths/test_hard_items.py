@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import oracles
 import wisecrowd as wc
+from wisecrowd.answers import Answers
 from wisecrowd.maths import hard_items
 
 
@@ -29,3 +31,17 @@ def test_a_large_crowd_without_hard_items_learns_that():
 
 def test_a_large_crowd_with_many_hard_items_learns_that():
     assert share_of(10_000, n_hard=2000) > 2 * hard_items.HARD_SHARE
+
+
+def test_the_learned_share_is_that_of_going_through_all_states():
+    made = oracles.drawn_crowd(5, n_items=9, n=60)
+    rows = made["item"], made["annotator"], made["label"]
+    answers = Answers.from_codes(*rows, (9, 5, 3, 4))
+    given = made["confusion"][made["annotator"], :, made["label"]]
+    weight = oracles.answer_weight(made["item"], 9, 0.1)
+    log_prior = np.log(np.random.default_rng(0).dirichlet(np.ones(3), 9))
+    got = hard_items.learned_share(answers, given, weight[:, None], log_prior)
+    arguments = given, made["item"], made["label"], weight, log_prior
+    want = oracles.learned_hard_share(arguments, 0.5, 0.04, 2000, 5)
+    assert got != hard_items.HARD_SHARE
+    assert got == pytest.approx(want, rel=1e-10)

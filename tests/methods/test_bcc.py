@@ -8,7 +8,7 @@ import contract
 import oracles
 from wisecrowd import BCC, Annotations, InputError, metrics
 from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd, dependence, dirichlet
+from wisecrowd.maths import crowd, dependence, dirichlet, pairs
 
 seeds = st.integers(0, 10**6)
 PRIORS = ("learned", "flat", "diagonal")
@@ -36,6 +36,32 @@ def test_the_bound_never_falls(prior, seed):
     model = BCC(annotator_prior=prior, **settings).fit(answers)
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
+
+
+def test_a_step_of_newton_that_goes_too_far_is_taken_back(monkeypatch):
+    answers = contract.crowd(n_items=60)
+    want = BCC(dependence=None, tol=1e-12).fit(answers)
+    monkeypatch.setattr(pairs, "after_newton", lambda n, prior, hyper: 50 * prior)
+    model = BCC(dependence=None, tol=1e-12).fit(answers)
+    assert (np.diff(model.trace_["bound"]) > -1e-9).all()
+    assert_allclose(model.label_proba_, want.label_proba_, atol=1e-4)
+
+
+def test_many_people_with_one_answer_each_need_few_iterations():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(5, size=500)
+    item = np.repeat(np.arange(500), 4)
+    right = rng.random(2000) < 0.75
+    said = np.where(right, truth[item], rng.integers(5, size=2000))
+    answers = Annotations.from_triples(item, np.arange(2000), said)
+    model = BCC().fit(answers)
+    assert len(model.trace_) < 25  # 37 with Minka's steps alone
+    assert (model.labels_ == truth).mean() > 0.9
+    # The prior is at its best: there Minka's steps do not move it either.
+    model = BCC(dependence=None, tol=1e-13).fit(answers)
+    counts = crowd.soft_counts(answers.codes, model.label_proba_)
+    prior, hyper = model.annotator_prior_, crowd.prior_hyper(5, 5)
+    assert_allclose(crowd.updated_prior(counts, prior, hyper), prior, rtol=1e-4)
 
 
 @pytest.mark.parametrize("prior", PRIORS)

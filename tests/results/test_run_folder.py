@@ -89,3 +89,32 @@ def test_classes_that_are_numbers_can_be_mistaken_for_one_another(tmp_path):
     assert table["mistaken_for"][:3].fillna(-1).tolist() == [1, -1, -1]
     text = (tmp_path / "labels.csv").read_text().splitlines()
     assert [line.split(",")[7] for line in text[:4]] == ["mistaken_for", "1", "", ""]
+
+
+@pytest.mark.parametrize("name", ["NA", "nan", "null", "N/A", "None"])
+def test_a_class_called_like_a_missing_value_comes_back(name, tmp_path):
+    said = [name, "other"] * 6
+    answers = wc.Annotations.from_triples(
+        [*"aabbccaabbcc"], [*"xyxyxyzzzzzz"], said, classes=[name, "other"]
+    )
+    model = wc.MajorityVote(ties="first").fit(answers)
+    write_run(model, answers, tmp_path)
+    table = pd.read_csv(tmp_path / "labels.csv", keep_default_na=False)
+    want = label_table(model, answers)
+    assert_array_equal(table["label"], want["label"])
+    assert (want["label"] == name).any()
+    assert_allclose(table["entropy"], want["entropy"], rtol=1e-5)
+    # Our own readers need no hint.
+    gold = wc.read_gold(tmp_path / "labels.csv", gold="label")
+    assert_array_equal(gold.to_numpy(), want["label"])
+    if name != "None":  # which no reader of ours takes for a missing value
+        row = (tmp_path / "labels.csv").read_text().splitlines()[1]
+        assert row.startswith(f'"a","{name}",0.')
+
+
+def test_texts_are_in_quotation_marks_only_if_they_have_to_be(tmp_path):
+    table = pd.DataFrame({"item": ["a"], "x": [1 / 3], "flag": [""]})
+    write_table(table, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "item,x,flag\na,0.333333,\n"
+    write_table(table.assign(item="NA"), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == ('"item","x","flag"\n"NA",0.333333,""\n')

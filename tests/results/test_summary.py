@@ -13,7 +13,8 @@ from wisecrowd.results.summary import answers_that_count, cautions, plain, summa
 KEYS = [
     "method", "settings", "read", "notes", "n_items", "n_annotators", "n_answers",
     "n_certain", "bound", "seconds", "dependence", "answers_per_item",
-    "independent_answers_per_item", "hard_items", "gold", "calibration", "adversaries", "spammers",
+    "independent_answers_per_item", "hard_items", "gold", "calibration", "adversaries",
+    "spammers",
     "classes", "items_per_class", "labels", "annotators",
 ]  # fmt: skip
 

@@ -21,7 +21,7 @@ from wisecrowd.cli.fit import fit
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.simulate import simulate
-from wisecrowd.cli.wording import as_options, printable_usage
+from wisecrowd.cli.wording import as_options, said_of_usage
 
 FILES = ("ANSWERS", "FEATURES", "FILE", "RUN")  # what the help calls a file or folder
 USERS_MISTAKE, OUR_MISTAKE = 2, 70
@@ -34,9 +34,20 @@ class Commands(TyperGroup):
     ``EX_SOFTWARE`` of sysexits.h, and its details are kept in a file.
     """
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse what comes before the command; nothing at all asks for the help."""
+        nothing = not args  # the parser takes them off the list
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if nothing:
+                raise
+            code = _explained(error, "wisecrowd")
+        raise typer.Exit(code)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        with warnings.catch_warnings(), printable_usage():
+        with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
@@ -67,12 +78,14 @@ class Command(TyperCommand):
 
 
 def _explained(error: Exception, command: str) -> int:
-    """Print what is wrong; return the exit code. What Typer knows goes on to it."""
-    if isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "exit_code"):
+    """Print what is wrong; return the exit code. Typer's own ways to end go on."""
+    if isinstance(error, typer.Exit | typer.Abort):
         raise error
     from wisecrowd._checks import InputError
 
-    if isinstance(error, InputError):
+    if hasattr(error, "format_message"):  # Typer does not understand the arguments
+        _complain(said_of_usage(error.format_message(), command))
+    elif isinstance(error, InputError):
         _complain(str(error))
     elif isinstance(error, OSError):
         _complain(f"{error.filename or command}: {error.strerror or error}.")

@@ -87,8 +87,9 @@ def _show(model: Any, annotations: Annotations) -> None:
     score = gold_scores(model, annotations)
     if score is not None:
         show.say(
-            f"Compared with the gold classes in the file ({score['n_items']:,.0f} "
-            f"items), which the fit did not use: accuracy {score['accuracy']:.3f}, "
+            f"Compared with the gold classes in the file "
+            f"({counted(int(score['n_items']), 'item')}), which the fit did not use: "
+            f"accuracy {score['accuracy']:.3f}, "
             f"log loss {score['log_loss']:.3f}."
         )
 

@@ -72,6 +72,7 @@ def predict(
 
 
 def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> None:
+    from wisecrowd._checks import counted
     from wisecrowd.cli import show
     from wisecrowd.cli.wording import as_options
     from wisecrowd.results.run_folder import write_table
@@ -100,7 +101,9 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
         show.show_items(found)
     if not how["quiet"]:
         nothing = "Nothing was written. Add --out FILE to keep the predictions."
-        show.say(nothing if out is None else f"Wrote {out}: {len(found):,} items.")
+        show.say(
+            nothing if out is None else f"Wrote {out}: {counted(len(found), 'item')}."
+        )
 
 
 # -- what is read -------------------------------------------------------------------

@@ -1,10 +1,7 @@
 """The sentences of the library in the words of the command line."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from wisecrowd._text import printable
 from wisecrowd.cli.options import READING, TABLE
 from wisecrowd.cli.settings import FRIENDLY, dashed
 
@@ -41,15 +38,22 @@ def as_options(sentence: str) -> str:
     return re.sub(r"\b(repeats|resume|force)=True", r"--\1", said)
 
 
-@contextmanager
-def printable_usage() -> Iterator[None]:
-    """Make printable what Typer says about an argument: it may be a file's name."""
-    try:
-        yield
-    except Exception as error:
-        if hasattr(error, "format_message") and hasattr(error, "message"):
-            error.message = printable(error.message)
-        raise
+def said_of_usage(problem: str, command: str) -> str:
+    """Return what Typer says about the arguments, as a sentence of ours.
+
+    Examples
+    --------
+    >>> said_of_usage("Missing argument 'ANSWERS'.", "fit")
+    "fit: missing argument 'ANSWERS'. See 'wisecrowd fit --help'."
+    >>> said_of_usage("No such command 'fot'. Did you mean 'fit'?", "wisecrowd")
+    "no such command 'fot'. Did you mean 'fit'? See 'wisecrowd --help'."
+    """
+    said = problem.strip()
+    said = said[:1].lower() + said[1:]
+    said = said if said.endswith((".", "?", "!")) else f"{said}."
+    if command == "wisecrowd":
+        return f"{said} See 'wisecrowd --help'."
+    return f"{command}: {said} See 'wisecrowd {command} --help'."
 
 
 def _as_list(found: re.Match[str]) -> str:

@@ -3,15 +3,18 @@
 π ~ Dir(class_prior), R[a, c, :] ~ Dir(α[c, :]), with q(Z) q(R) q(π).
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths import crowd, dirichlet, pairs
 from wisecrowd.skills import ConfusionMatrices
 
 CLASS_PRIOR = 10.0
@@ -19,11 +22,29 @@ CLASS_PRIOR = 10.0
 small crowd of weak annotators ends with nearly all items in one class, sure of it."""
 
 
+MINKA_ITERATIONS = 3
+"""First iterations in which the prior is learned by Minka's steps: Newton's go too far
+when q(Z) is still that of the votes, and may lead to a worse optimum."""
+
+
+Learn: TypeAlias = Callable[[pairs.Counts, Array, crowd.Hyperprior], Array]
+"""From counts, prior and hyperprior to a better prior."""
+
+
 class Labelled(NamedTuple):
-    """q(Z) of every item, and the skills that it was made with."""
+    """q(Z) of every item, and the skills that follow from it."""
 
     proba: Float[np.ndarray, "N C"]
     skills: ConfusionMatrices
+
+
+class Step(NamedTuple):
+    """q(Z) of every item, the prior that it was made with, the bound, its number."""
+
+    proba: Float[np.ndarray, "N C"]
+    prior: Float[np.ndarray, "P C K"]
+    bound: float
+    number: int
 
 
 def class_counts(
@@ -49,11 +70,14 @@ def combined(
     The start is the share of the votes.
     """
     before = np.full(answers.n_classes, class_prior)
+    hyper = skills.hyper
+    seen = pairs.pairs_of(answers, shared_prior=len(skills.prior) == 1)
 
-    def update(state: Labelled) -> tuple[Labelled, dict[str, float]]:
-        skills = state.skills.learned_from(answers, state.proba)
-        classes = class_counts(state.proba, class_prior)
-        evidence = skills.evidence(answers)
+    def step(last: Step, learn: Learn) -> tuple[Step, dict[str, float]]:
+        n = pairs.counts(seen, last.proba)
+        prior = last.prior if hyper is None else learn(n, last.prior, hyper)
+        classes = class_counts(last.proba, class_prior)
+        evidence, divergence = pairs.evidence_and_divergence(seen, n, prior)
         log_class = dirichlet.mean_log(classes)
         proba, _ = crowd.posterior(crowd.clamped(evidence + log_class, gold))
         terms = {
@@ -61,12 +85,23 @@ def combined(
             "classes": float((proba @ log_class).sum()),
             "entropy": float(crowd.entropy(proba).sum()),
             "kl_classes": float(dirichlet.kl(classes, before)),
-            "kl_annotators": skills.divergence(),
-            "log_hyperprior": skills.log_hyperprior(),
+            "kl_annotators": divergence,
+            "log_hyperprior": crowd.log_hyperprior(prior, hyper),
         }
         gained = terms["answers"] + terms["classes"] + terms["entropy"]
         lost = terms["kl_classes"] + terms["kl_annotators"] - terms["log_hyperprior"]
-        return Labelled(proba, skills), {**terms, "bound": gained - lost}
+        bound = gained - lost
+        return Step(proba, prior, bound, last.number + 1), {**terms, "bound": bound}
 
-    start = Labelled(crowd.vote_proba(answers.votes(), gold), skills)
-    return climb(update, start, trace=trace, max_iter=max_iter, tol=tol, warn=warn)
+    def update(last: Step) -> tuple[Step, dict[str, float]]:
+        if hyper is not None and last.number >= MINKA_ITERATIONS:
+            found = step(last, pairs.after_newton)
+            if found[0].bound >= last.bound:
+                return found
+        return step(last, pairs.after_minka)
+
+    start = Step(crowd.vote_proba(answers.votes(), gold), skills.prior, -np.inf, 0)
+    end = climb(update, start, trace=trace, max_iter=max_iter, tol=tol, warn=warn)
+    statistics = crowd.soft_counts(answers, end.proba)
+    skills = replace(skills, prior=end.prior).with_statistics(statistics)
+    return Labelled(end.proba, skills)

@@ -5,6 +5,7 @@ without axes.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +15,7 @@ from wisecrowd._types import Array
 
 TINY = 1e-12  # smallest concentration: digamma and gammaln stay finite in float64
 NO_ANSWER = 1e-12  # soft counts below this change nothing that float64 could show
+FARTHEST = 4.0  # times that one step of Newton may change a concentration
 SHARED_ANSWERS = 1.0  # most pseudo-answers of a shared prior of an accuracy
 
 
@@ -161,6 +163,72 @@ def log_hyperprior(
     return float(((shape - 1) * np.log(prior) - rate * prior).sum())
 
 
+class Slopes(NamedTuple):
+    """First and second derivative of a function of a concentration."""
+
+    first: Float[np.ndarray, "*rows"]
+    second: Float[np.ndarray, "*rows"]
+
+
+def minka_step(
+    prior: Float[np.ndarray, "C K"],
+    gain: Float[np.ndarray, "C K"],
+    loss: Float[np.ndarray, " C"],
+    shape: Float[np.ndarray, "C K"],
+    rate: float | Float[np.ndarray, "C K"],
+) -> Float[np.ndarray, "C K"]:
+    """αₖ ← (αₖ gₖ′ + sₖ − 1) / (h′ + r): Minka's fixed point, under Gamma(s, r).
+
+    The objective Σₐ log_evidence(nₐ, α) + log_hyperprior(α) of a class is
+    Σₖ [gₖ(αₖ) + (sₖ − 1) log αₖ − r αₖ] − h(α), where n and α without index k are the
+    sums over k. `gain` is gₖ′(αₖ) = Σₐ ψ(nₐₖ + αₖ) − ψ(αₖ), and `loss` is
+    h′(α) = Σₐ ψ(nₐ + α) − ψ(α). The step maximises a lower bound that equals the
+    objective at the current α, so the objective never falls.
+    """
+    after = (prior * gain + shape - 1) / (loss[:, None] + rate)
+    return np.maximum(after, TINY)
+
+
+def newton_step(
+    prior: Float[np.ndarray, "C K"],
+    gain: Slopes,
+    loss: Slopes,
+    shape: Float[np.ndarray, "C K"],
+    rate: float | Float[np.ndarray, "C K"],
+) -> Float[np.ndarray, "C K"]:
+    """Return α after Newton's step for the objective of :func:`minka_step`.
+
+    The Hessian of a class is −diag(d) + z 11ᵀ, with dₖ = (sₖ − 1) / αₖ² − gₖ″ and
+    z = −h″. So with eₖ = gradientₖ / dₖ the step is eₖ + z (Σ e) / (1 − z Σ 1/d) / dₖ.
+    A concentration changes at most by the factor `FARTHEST`. Where the objective is
+    not concave, z Σ 1/d ≥ 1, the step is Minka's.
+    """
+    gradient = gain.first + (shape - 1) / prior - rate - loss.first[:, None]
+    d = (shape - 1) / prior**2 - gain.second
+    z = -loss.second
+    left = 1 - z * (1 / d).sum(-1)
+    concave = left > 0
+    common = z * (gradient / d).sum(-1) / np.where(concave, left, 1.0)
+    after = prior + (gradient + common[:, None]) / d
+    after = np.clip(after, prior / FARTHEST, prior * FARTHEST)
+    other = minka_step(prior, gain.first, loss.first, shape, rate)
+    return np.maximum(np.where(concave[:, None], after, other), TINY)
+
+
+def trigamma(x: Float[np.ndarray, "*rows"]) -> Float[np.ndarray, "*rows"]:
+    """ψ′(x) to six digits, in a tenth of the time that SciPy takes for all of them.
+
+    ψ′(x) = Σ_{i < 4} 1 / (x + i)² + ψ′(y) with y = x + 4, and
+    ψ′(y) ≈ 1/y + 1/(2y²) + 1/(6y³) − 1/(30y⁵) + 1/(42y⁷).
+    """
+    v = 1 / (x + 4)
+    w = v * v
+    out = v * (1 + v / 2 + w * (1 / 6 - w * (1 / 30 - w / 42)))
+    for i in range(4):
+        out += 1 / np.square(x + i)
+    return out
+
+
 def learned_prior(
     counts: Float[np.ndarray, "A C K"],
     prior: Float[np.ndarray, "C K"],
@@ -168,12 +236,7 @@ def learned_prior(
     rate: float | Float[np.ndarray, "C K"],
     n_steps: int = 5,
 ) -> Float[np.ndarray, "C K"]:
-    """Increase Σₐ log_evidence(nₐ, α) + log_hyperprior(α) by Minka's fixed point.
-
-    αₖ ← (αₖ Σₐ[ψ(nₐₖ + αₖ) − ψ(αₖ)] + sₖ − 1) / (Σₐ[ψ(nₐ + α) − ψ(α)] + r), where
-    nₐ and α without index are the sums over k. Each step maximises a lower bound that
-    equals the objective at the current α, so the objective never falls.
-    """
+    """Increase Σₐ log_evidence(nₐ, α) + log_hyperprior(α) by :func:`minka_step`."""
     # Only where there are answers: without one, nothing is added to the sums.
     row, column, answer = np.nonzero(counts > NO_ANSWER)
     n_each = counts[row, column, answer]
@@ -184,8 +247,8 @@ def learned_prior(
         more = digamma(n_each + prior.ravel()[cell]) - digamma(prior).ravel()[cell]
         gain = np.bincount(cell, more, minlength=prior.size).reshape(prior.shape)
         loss = (digamma(total + strength) - digamma(strength)).sum(0)
-        prior = (prior * gain + shape - 1) / (loss[:, None] + rate)
-        prior = np.maximum(prior, TINY)
+        gain = gain.astype(float)  # integers, if there are no answers
+        prior = minka_step(prior, gain, loss, shape, rate)
     return prior
 
 

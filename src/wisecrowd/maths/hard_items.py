@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import expit, logit
 
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd
@@ -84,13 +85,14 @@ def labels_with_decoys(
     hard_share : float
         h; 0 where answers are independent given the class.
     """
-    easy = np.log1p(-hard_share) + weight * (answers.per_item @ np.log(given))
-    prior = crowd.clamped(np.broadcast_to(log_prior, easy.shape), gold)
+    n_items, n_classes = answers.n_items, answers.n_classes
+    prior = crowd.clamped(np.broadcast_to(log_prior, (n_items, n_classes)), gold)
+    easy = np.log1p(-hard_share) + _if_easy(answers, given, weight, prior)
     if not hard_share:
-        return FinalLabels(crowd.posterior(prior + easy)[0], None)
-    total = prior + easy
+        return FinalLabels(crowd.posterior(easy)[0], None)
+    total = easy.copy()
     best, decoy = np.full(easy.shape, -np.inf), np.full(easy.shape, -1, np.int32)
-    log_share = np.log(hard_share / (answers.n_classes - 1))
+    log_share = np.log(hard_share / (n_classes - 1))
     for items, named in decoys(answers):
         joint = log_share + prior[items] + _misled(answers, given, weight, items, named)
         total[items] = np.logaddexp(total[items], joint)
@@ -98,7 +100,7 @@ def labels_with_decoys(
         best[items] = np.maximum(joint, best[items])
         decoy[items] = np.where(better, named[:, None], decoy[items])
     proba, norm = crowd.posterior(total)
-    all_easy = np.logaddexp.reduce(prior + easy, axis=1)
+    all_easy = np.logaddexp.reduce(easy, axis=1)
     hard = np.clip(1 - np.exp(all_easy - norm), 0.0, 1.0)
     of_label = decoy[np.arange(len(proba)), proba.argmax(1)]
     return FinalLabels(proba, HardItems(hard, of_label))
@@ -118,15 +120,41 @@ def learned_share(
     some = np.random.RandomState(0).permutation(answers.n_items)[:N_LEARN]
     some = np.sort(some)
     rows = np.isin(answers.item, some)
-    part, unknown = answers.of_items(some), np.full(len(some), -1)
+    part = answers.of_items(some)
+    log_odds = evidence_of_hard(part, given[rows], weight[some], log_prior[some])
     share = HARD_SHARE
     for _ in range(LEARN_STEPS):
-        found = labels_with_decoys(
-            part, given[rows], weight[some], log_prior[some], unknown, share
-        )
-        n_hard = 0.0 if found.hard is None else found.hard.proba.sum()
-        share = (n_hard + HELD * HARD_SHARE) / (len(some) + HELD)
+        hard = expit(log_odds + logit(share))
+        share = (hard.sum() + HELD * HARD_SHARE) / (len(some) + HELD)
     return float(share)
+
+
+def evidence_of_hard(
+    answers: Answers,
+    given: Float[np.ndarray, "L C"],
+    weight: Float[np.ndarray, "N 1"],
+    log_prior: Float[np.ndarray, "N C"],
+) -> Float[np.ndarray, " N"]:
+    """Return log p(answers | hard) − log p(answers | easy), classes summed over.
+
+    The share of hard items is learned from it: it does not depend on the share.
+    """
+    easy = np.logaddexp.reduce(_if_easy(answers, given, weight, log_prior), axis=1)
+    hard = np.full(answers.n_items, -np.inf)
+    for items, named in decoys(answers):
+        joint = log_prior[items] + _misled(answers, given, weight, items, named)
+        hard[items] = np.logaddexp(hard[items], np.logaddexp.reduce(joint, axis=1))
+    return hard - np.log(answers.n_classes - 1) - easy
+
+
+def _if_easy(
+    answers: Answers,
+    given: Float[np.ndarray, "L C"],
+    weight: Float[np.ndarray, "N 1"],
+    log_prior: Float[np.ndarray, "N C"],
+) -> Float[np.ndarray, "N C"]:
+    """Return log p(z) + t log p(answers | z, easy)."""
+    return log_prior + weight * (answers.per_item @ np.log(given))
 
 
 def decoys(

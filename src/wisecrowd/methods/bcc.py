@@ -13,7 +13,7 @@ from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices, WithHardI
 from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import CLASS_PRIOR, class_counts, combined
-from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths import dirichlet
 from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
@@ -125,10 +125,9 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
                 tol=None if self.tol is None else self.tol * len(answers),
             )
         class_prior = dirichlet.mean(class_counts(end.proba, float(per_class)))
-        skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
         last = finished(
             Known.of_answers(answers, gold, end.proba, class_prior),
-            skills,
+            end.skills,
             self.dependence,
         )
         learned = Learned(

@@ -1,5 +1,6 @@
 """The folder of a run: the model and its tables (docs/files.md)."""
 
+import csv
 import os
 from collections.abc import Iterable
 from functools import partial
@@ -12,6 +13,7 @@ from wisecrowd._checks import InputError
 from wisecrowd._files import check_outputs, replacing
 from wisecrowd._text import for_spreadsheet
 from wisecrowd.annotations import Annotations
+from wisecrowd.io.sources import MISSING
 from wisecrowd.persist import save
 from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours
 from wisecrowd.results.tables import annotator_table, confusion_table, label_table
@@ -123,16 +125,35 @@ def check_table_file(
 
 def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
     safe = for_spreadsheet(table)
+    words = _words(safe)
+    quoting = csv.QUOTE_MINIMAL
+    if not words.isdisjoint(MISSING):
+        # In quotation marks, a class called NA is a name for our readers. Pandas would
+        # also quote numbers that it has to round.
+        safe, digits, quoting = _rounded(safe, digits), None, csv.QUOTE_NONNUMERIC
     # Python's csv quotes a carriage return only if it is part of the line's end.
-    end = "\r\n" if _has_carriage_return(safe) else "\n"
-    safe.to_csv(path, index=False, float_format=digits, lineterminator=end)
+    end = "\r\n" if any("\r" in word for word in words) else "\n"
+    safe.to_csv(
+        path, index=False, float_format=digits, lineterminator=end, quoting=quoting
+    )
 
 
-def _has_carriage_return(table: pd.DataFrame) -> bool:
-    words: list[Any] = [*table.columns]
+def _words(table: pd.DataFrame) -> set[str]:
+    """Return the texts in a table, and its headers; an empty cell is none."""
+    words = set(table.columns)
     for _, column in table.select_dtypes(exclude="number").items():
-        words += column.unique().tolist()
-    return any(isinstance(word, str) and "\r" in word for word in words)
+        words.update(column.unique().tolist())
+    return {word for word in words if isinstance(word, str) and word}
+
+
+def _rounded(table: pd.DataFrame, digits: str | None) -> pd.DataFrame:
+    """Return the table with floats of so many digits."""
+    if digits is None:
+        return table
+    floats = table.select_dtypes("float").columns
+    return table.assign(
+        **{name: [float(digits % x) for x in table[name]] for name in floats}
+    )
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:
