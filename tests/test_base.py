@@ -186,7 +186,6 @@ def test_answers_on_items_without_features_name_the_argument():
 
 
 def contract_classifier():
-    from wisecrowd import SVGPCR
 
     return SVGPCR(n_inducing=2, max_epochs=1)
 
@@ -264,6 +263,3 @@ def test_other_methods_have_no_hard_items():
     for method in (MajorityVote, DawidSkene, GLAD):
         assert not hasattr(method().fit(contract.crowd()), "hard_proba_")
     assert not hasattr(BCC.as_published().fit(contract.crowd()), "hard_proba_")
-    published = SVGPCR.as_published(5, max_epochs=1)
-    X, answers, _ = contract.two_clouds()
-    assert not hasattr(published.fit(X, answers), "hard_proba_")

@@ -156,17 +156,6 @@ def test_without_gold_there_is_no_calibration():
     assert wc.BCC().fit(misled()[0]).calibration_ is None
 
 
-def test_gold_also_sets_the_sharpness_of_predictions():
-    rng = np.random.default_rng(0)
-    answers, truth = misled(150)
-    X = rng.normal(size=(150, 2)) + 3 * truth[:, None]
-    known = dict(enumerate(truth[:100].tolist()))
-    without = wc.SVGPCR(8, max_epochs=20, random_state=0).fit(X, answers)
-    model = wc.SVGPCR(8, max_epochs=20, random_state=0).fit(X, answers, gold=known)
-    assert model.calibration_.n_gold == 100
-    assert model.sharpness_ > without.sharpness_
-
-
 def test_dawid_skene_can_end_as_bcc_does():
     answers, truth = misled()
     plain = wc.DawidSkene().fit(answers)

@@ -222,7 +222,19 @@ def test_the_published_model_fits_too(data):
     assert model.epsilon_ == pytest.approx(1e-3)  # it was approached, and reached
     assert_array_equal(model.annotator_prior_, np.ones((1, 2, 2)))
     assert model.dependence_ == 0
+    assert not hasattr(model, "hard_proba_")
     assert SVGPCR.as_published(dependence="learn").dependence == "learn"
+
+
+def test_gold_calibrates_labels_and_the_sharpness_of_predictions(data, fitted):
+    X, y, truth = data
+    known = SVGPCR(**GP).fit(X, y, gold=dict(enumerate(truth[:40].tolist())))
+    assert known.calibration_.n_gold == 40
+    assert known.calibration_.accuracy > 0.9
+    odd = np.where(np.arange(40) % 4, truth[:40], 1 - truth[:40])  # features are wrong
+    doubted = SVGPCR(**GP).fit(X, y, gold=dict(enumerate(odd.tolist())))
+    assert doubted.sharpness_ < 0.7 * known.sharpness_
+    assert fitted.calibration_ is None
 
 
 def test_svgp_learns_from_right_labels_and_refuses_a_crowd(data):
@@ -253,7 +265,8 @@ def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
     useless = np.random.default_rng(0).normal(size=(120, 60))
 
     def sharpness():
-        return wc.SVGPCR(n_inducing=20).fit(useless, crowd.answers).sharpness_
+        model = wc.SVGPCR(n_inducing=20, max_epochs=300)
+        return model.fit(useless, crowd.answers).sharpness_
 
     honest = sharpness()
     monkeypatch.setattr("wisecrowd.methods.svgpcr.train.CROSS_FITTED", 0)

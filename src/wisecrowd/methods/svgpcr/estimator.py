@@ -234,11 +234,11 @@ class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> truth = rng.integers(0, 2, 200)
-    >>> X = truth[:, None] + 0.3 * rng.normal(size=(200, 2))
-    >>> wrong = rng.random((200, 3)) < [0.1, 0.3, 0.5]  # three annotators
-    >>> model = SVGPCR(n_inducing=10).fit(X, np.where(wrong, 1 - truth[:, None],
-    ...                                               truth[:, None]))
+    >>> truth = rng.integers(0, 2, 30)
+    >>> X = truth[:, None] + 0.3 * rng.normal(size=(30, 2))
+    >>> wrong = rng.random((30, 3)) < [0.1, 0.2, 0.4]  # three annotators
+    >>> answers = np.where(wrong, 1 - truth[:, None], truth[:, None])
+    >>> model = SVGPCR(n_inducing=5, max_epochs=20).fit(X, answers)
     >>> bool((model.labels_ == truth).mean() > 0.95)
     True
     >>> model.predict([[0.0, 0.0], [1.0, 1.0]]).tolist()
@@ -316,8 +316,9 @@ class SVGP(SparseGPClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.linspace(-1, 1, 50)[:, None]
-    >>> SVGP(n_inducing=5).fit(X, X[:, 0] > 0).predict([[-0.5], [0.5]]).tolist()
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> model = SVGP(n_inducing=5, max_epochs=20).fit(X, X[:, 0] > 0)
+    >>> model.predict([[-1.0, 0.0], [1.0, 0.0]]).tolist()
     [False, True]
     """
 
