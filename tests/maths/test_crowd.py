@@ -228,9 +228,14 @@ def test_updated_prior_raises_the_bound_and_a_given_prior_stays():
     assert bound_of_annotators(counts, moved, hyper) > before
 
 
-@pytest.mark.parametrize(("n_classes", "wrong"), [(2, 6.0), (3, 24 / 9), (9, 1.0)])
-def test_prior_hyper_expects_less_where_guessing_is_right_more_often(n_classes, wrong):
+@pytest.mark.parametrize(
+    ("n_classes", "right", "wrong"),
+    [(2, 24.0, 17.0), (3, 24.0, 34 / 3), (5, 15.36, 4.352), (9, 8.0, 1.0)],
+)
+def test_prior_hyper_expects_less_where_guessing_is_right_more_often(
+    n_classes, right, wrong
+):
     hyper = crowd.prior_hyper(n_classes, 4 + n_classes)
     mode = (hyper.shape - 1) / hyper.rate
-    want = crowd.diagonal_prior(n_classes, 4 + n_classes, 8.0, wrong)
+    want = crowd.diagonal_prior(n_classes, 4 + n_classes, right, wrong)
     assert_allclose(mode, want, rtol=1e-12)

@@ -20,7 +20,9 @@ BLOCK = 5000  # items that evidence_of_others holds at a time
 EVERY = slice(None)
 SMALLEST_COUNT = 1e-9  # what rounding may leave of a count after its own item
 HYPER_SHAPE = 0.3  # how strongly a learned prior is held where it is small
-HITS, MISSES = 8.0, 24.0  # of the most probable prior: right, and wrong times C²
+HITS, MISSES = 24.0, 34.0  # of the most probable prior: right, and wrong times C
+FEW_CLASSES = 4  # up to which it is as strong as that
+LEAST_HITS, LEAST_MISSES = 8.0, 1.0  # however many classes there are
 
 
 def evidence_per_item(
@@ -230,14 +232,19 @@ class Hyperprior(NamedTuple):
 def prior_hyper(n_classes: int, n_answers: int) -> Hyperprior:
     """Return the hyperprior of a learned prior.
 
-    Its mode has `HITS` right pseudo-answers and `MISSES` / C² wrong ones, at least 1:
-    with two classes it expects little more than guessing, with many classes eight
-    answers of nine to be right. Chosen on six real crowds and on simulated ones. A
-    weaker one lets a crowd of few agree that one busy annotator is always right, and
-    with fewer wrong ones small crowds are too sure. The `HYPER_SHAPE` keeps the many
-    small concentrations of a crowd with many classes from vanishing.
+    Its mode has `HITS` right pseudo-answers and `MISSES` / C wrong ones: with two
+    classes it expects little more than guessing. With more than `FEW_CLASSES` classes
+    both are multiplied by (`FEW_CLASSES` / C)², to no less than 8 and 1, because the
+    answers of an annotator are then spread over many rows. Chosen on seven real crowds
+    and on simulated small ones. A weaker one lets a crowd of few agree that one busy
+    annotator is always right, and with fewer wrong ones small crowds are too sure. The
+    `HYPER_SHAPE` keeps the many small concentrations of a crowd with many classes from
+    vanishing.
     """
-    mode = diagonal_prior(n_classes, n_answers, HITS, max(1.0, MISSES / n_classes**2))
+    weaker = min(1.0, (FEW_CLASSES / n_classes) ** 2)
+    hits = max(LEAST_HITS, HITS * weaker)
+    misses = max(LEAST_MISSES, MISSES * weaker / n_classes)
+    mode = diagonal_prior(n_classes, n_answers, hits, misses)
     return Hyperprior(1 + HYPER_SHAPE + mode, 1 + HYPER_SHAPE / mode)
 
 
