@@ -13,7 +13,8 @@ import pandas as pd
 from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
 from wisecrowd.maths.hard_items import HardItems
-from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
+from wisecrowd.maths.scaling import Scaling
+from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.persist import records
 from wisecrowd.skills import Ability, ConfusionMatrices, Tally, Trusted, Votes
 
