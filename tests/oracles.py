@@ -814,3 +814,51 @@ def right_proba(rows, proba):
     """The probability of the class that each answer names; 0 if it names none."""
     n_classes = len(proba[0])
     return [proba[n][y] if y < n_classes else 0.0 for n, _, y in rows]
+
+
+# -- classifiers by EM -------------------------------------------------------------
+
+
+def softmax_row(x, weights, bias):
+    """p(z = c | x), one class after the other."""
+    scores = [
+        bias[c] + sum(x[d] * weights[d][c] for d in range(len(x)))
+        for c in range(len(bias))
+    ]
+    total = sum(math.exp(s) for s in scores)
+    return [math.exp(s) / total for s in scores]
+
+
+def logistic_objective(weights, bias, X, proba, precision, smoothing):
+    """Σ q log p(z | x), the Gaussian prior of W, a little of each class at x = 0."""
+    total = 0.0
+    for x, q in zip(X, proba, strict=True):
+        p = softmax_row(x, weights, bias)
+        total += sum(q[c] * math.log(p[c]) for c in range(len(q)))
+    for row in weights:
+        total -= sum(precision * w**2 / 2 for w in row)
+    at_zero = softmax_row([0.0] * len(weights), weights, bias)
+    return total + sum(smoothing * math.log(p) for p in at_zero)
+
+
+def raykar_log_posterior(rows, X, weights, bias, confusion, prior, precision, small):
+    """Log density of answers, rows of R and weights; and q(z) of every item."""
+    item, annotator, label = rows
+    n_classes = len(bias)
+    total, proba = 0.0, np.zeros((len(X), n_classes))
+    for n, x in enumerate(X):
+        joint = softmax_row(x, weights, bias)
+        for i, a, y in zip(item, annotator, label, strict=True):
+            if i == n:
+                joint = [joint[c] * confusion[a, c, y] for c in range(n_classes)]
+        proba[n] = np.array(joint) / sum(joint)
+        total += math.log(sum(joint))
+    for a in range(confusion.shape[0]):
+        for c in range(n_classes):
+            for k in range(confusion.shape[2]):
+                total += (prior[c, k] - 1) * math.log(confusion[a, c, k])
+    nobody = np.zeros((0, n_classes))
+    empty = np.zeros((0, len(weights)))
+    return total + logistic_objective(
+        weights, bias, empty, nobody, precision, small
+    ), proba

@@ -15,7 +15,7 @@ from wisecrowd import methods
 from wisecrowd.base import Aggregator, CrowdClassifier
 from wisecrowd.registry import MethodInfo, Methods, entries, method_name
 
-NAMES = ["bcc", "dawid-skene", "glad", "majority-vote", "svgpcr", "svgp"]
+NAMES = ["bcc", "dawid-skene", "glad", "majority-vote", "raykar", "svgpcr", "svgp"]
 STUB = Path(wc.__file__).with_suffix(".pyi")
 FILES = [module.name for module in pkgutil.iter_modules(methods.__path__)]
 
@@ -68,7 +68,7 @@ def test_every_method_is_in_a_file_of_its_own_package():
 
 def test_a_selection_of_methods_is_a_mapping():
     assert dict(Methods("labels")) == {"svgp": wc.SVGP}
-    assert list(Methods("labels", "features")) == ["svgpcr", "svgp"]
+    assert list(Methods("labels", "features")) == NAMES[4:]
 
 
 # -- the public names ----------------------------------------------------------------

@@ -12,6 +12,7 @@ from .methods.bcc import BCC as BCC
 from .methods.dawid_skene import DawidSkene as DawidSkene
 from .methods.glad import GLAD as GLAD
 from .methods.majority_vote import MajorityVote as MajorityVote
+from .methods.raykar import Raykar as Raykar
 from .methods.svgpcr import SVGP as SVGP
 from .methods.svgpcr import SVGPCR as SVGPCR
 from .persist import load as load

@@ -23,6 +23,7 @@ BASE = {
     "dawid-skene": {},
     "bcc": {"dependence": 0.1},
     "glad": {},
+    "raykar": {},
     "svgp": GP,
     "svgpcr": {**GP, "dependence": 0.1},
 }
@@ -41,6 +42,7 @@ OF_GP: dict[str, dict[str, Any]] = {
     "dtype": {"dtype": "float64"},
     "random_state": {"random_state": 1},
 }
+SCALED = {"scaling": {"scaling": "each"}}
 ALTERNATIVES = {
     "majority-vote": {"ties": {"ties": "first"}, "random_state": {"random_state": 1}},
     "dawid-skene": {**LOOP, **PRIOR, "dependence": {"dependence": 0.3}},
@@ -56,6 +58,7 @@ ALTERNATIVES = {
         "ability_spread": {"ability_spread": 2},
         "easiness_spread": {"easiness_spread": 0.5},
     },
+    "raykar": {**LOOP, **PRIOR, **SCALED, "l2": {"l2": 30}},
     "svgp": OF_GP,
     "svgpcr": {
         **OF_GP,
@@ -97,7 +100,7 @@ def fitted(data):
             if name in wc.AGGREGATORS:
                 known[key] = model.fit(answers)
             else:
-                known[key] = model.fit(X, y if name == "svgpcr" else truth)
+                known[key] = model.fit(X, truth if name == "svgp" else y)
         return known[key]
 
     return fit
@@ -150,7 +153,7 @@ def test_tol_stops_a_fit(fitted):
     assert some.trace_.index[-1] <= 360
 
 
-@pytest.mark.parametrize("name", ["dawid-skene", "bcc", "glad"])
+@pytest.mark.parametrize("name", ["dawid-skene", "bcc", "glad", "raykar"])
 def test_progress_draws_a_bar(name, fitted, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
     fitted(name, progress=True)
@@ -185,6 +188,7 @@ WHOLE = {
     "dawid-skene": {"tol": 1},
     "bcc": {"tol": 1, "dependence": 0, "class_pseudo_items": 2},
     "glad": {"tol": 1, "ability_spread": 1, "easiness_spread": 2},
+    "raykar": {"tol": 1, "l2": 2},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},
     "svgpcr": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "dependence": 0},
 }

@@ -11,6 +11,7 @@ _WHERE = {
     "wisecrowd.maths.gp.class_posterior": ("Conditional", "Factorised"),
     "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
     "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),
+    "wisecrowd.maths.logistic": ("Logistic",),
     "wisecrowd.maths.scaling": ("Scaling",),
     "wisecrowd.methods.svgpcr.record": ("SparseGP",),
     "wisecrowd.metrics.calibration": ("Calibration",),

@@ -13,6 +13,7 @@ import pandas as pd
 from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
 from wisecrowd.maths.hard_items import HardItems
+from wisecrowd.maths.logistic import Logistic
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.persist import records
@@ -146,13 +147,22 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
     _check_array(gp.inducing, "inducing", (n_inducing, n_features))
     _check_array(gp.shift, "shift", (n_classes, n_inducing))
     _check_array(gp.precision, "precision", (n_classes, n_inducing, n_inducing))
-    scaling = _of_type(gp.scaling, "scaling", Scaling)
-    for name, value in scaling._asdict().items():
-        above = 0.0 if name == "spread" else None
-        _check_array(value, name, (n_features,), above=above)
+    _check_scaling(gp.scaling, n_features)
     _check_number(gp.jitter, "jitter", 0.0, 1.0)
     _check_number(gp.epsilon, "epsilon", 0.0, 1.0)
     _check_number(gp.sharpness, "sharpness", 0.0, np.inf)
+
+
+def _check_scaling(scaling: Any, n_features: int) -> None:
+    for name, value in _of_type(scaling, "scaling", Scaling)._asdict().items():
+        above = 0.0 if name == "spread" else None
+        _check_array(value, name, (n_features,), above=above)
+
+
+def _check_logistic(regression: Logistic, sizes: Sizes) -> None:
+    _check_array(regression.weights, "weights", (sizes["D"], sizes["C"]))
+    _check_array(regression.bias, "bias", (sizes["C"],))
+    _check_scaling(regression.scaling, sizes["D"])
 
 
 def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
@@ -179,6 +189,7 @@ def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
 RULES: dict[type, Callable[[Any, Sizes], None]] = {
     Ability: _check_ability,
     ConfusionMatrices: _check_confusion_matrices,
+    Logistic: _check_logistic,
     SparseGP: _check_gp,
     Tally: _check_tally,
     Trusted: _check_votes,
