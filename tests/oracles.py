@@ -862,3 +862,55 @@ def raykar_log_posterior(rows, X, weights, bias, confusion, prior, precision, sm
     return total + logistic_objective(
         weights, bias, empty, nobody, precision, small
     ), proba
+
+
+# -- EBCC --------------------------------------------------------------------------
+
+
+def mean_log_row(row):
+    """E log of a Dirichlet row."""
+    return [psi(x) - psi(sum(row)) for x in row]
+
+
+def ebcc_counts(rho, rows, shape, prior):
+    """mu[j, k, m, l]: the prior, and the soft counts of every subtype."""
+    n_annotators, n_classes, n_subtypes, _ = shape
+    mu = np.zeros(shape)
+    cells = list(itertools.product(range(n_classes), range(n_subtypes)))
+    for j in range(n_annotators):
+        for k, m in cells:
+            mu[j, k, m] = prior[k]
+    for i, j, answer in zip(*rows, strict=True):
+        for k, m in cells:
+            mu[j, k, m, answer] += rho[i, k, m]
+    return mu
+
+
+def ebcc_update(rho, rows, shape, a_class, a_subtype, prior):
+    """One round of the paper's updates and the bound; shape = (A, C, M, K).
+
+    rho[n][k][m] = q(z = k, g = m); prior[k][l] is that of every annotator and subtype.
+    """
+    n_annotators, n_classes, n_subtypes, _ = shape
+    cells = list(itertools.product(range(n_classes), range(n_subtypes)))
+    nu = [a_class + rho[:, k, :].sum() for k in range(n_classes)]
+    eta = a_subtype + rho.sum(0)
+    mu = ebcc_counts(rho, rows, shape, prior)
+    log_tau = mean_log_row(nu)
+    log_pi = [mean_log_row(list(eta[k])) for k in range(n_classes)]
+    joint = np.zeros(rho.shape)
+    for k, m in cells:
+        joint[:, k, m] = log_tau[k] + log_pi[k][m]
+    for i, j, answer in zip(*rows, strict=True):
+        for k, m in cells:
+            joint[i, k, m] += mean_log_row(list(mu[j, k, m]))[answer]
+    new, _ = normalised(joint.reshape(len(rho), -1))
+    new = new.reshape(rho.shape)
+    bound = (new * joint).sum() + sum(entropy(row.ravel()) for row in new)
+    bound -= dirichlet_kl(np.array(nu), np.full(n_classes, a_class))
+    for k in range(n_classes):
+        bound -= dirichlet_kl(eta[k], np.full(n_subtypes, a_subtype))
+    for j in range(n_annotators):
+        for k, m in cells:
+            bound -= dirichlet_kl(mu[j, k, m], prior[k])
+    return new, bound

@@ -10,6 +10,7 @@ from .io.read import read_annotations as read_annotations
 from .io.write import write_annotations as write_annotations
 from .methods.bcc import BCC as BCC
 from .methods.dawid_skene import DawidSkene as DawidSkene
+from .methods.ebcc import EBCC as EBCC
 from .methods.glad import GLAD as GLAD
 from .methods.majority_vote import MajorityVote as MajorityVote
 from .methods.raykar import Raykar as Raykar

@@ -22,6 +22,7 @@ BASE = {
     "majority-vote": {},
     "dawid-skene": {},
     "bcc": {"dependence": 0.1},
+    "ebcc": {},
     "glad": {},
     "raykar": {},
     "svgp": GP,
@@ -51,6 +52,16 @@ ALTERNATIVES = {
         **PRIOR,
         "dependence": {"dependence": 0.3},
         "class_pseudo_items": {"class_pseudo_items": 1},
+    },
+    "ebcc": {
+        "max_iter": {"max_iter": 2, "tol": None},
+        "tol": {"tol": 1e-2},
+        **PRIOR,
+        "n_subtypes": {"n_subtypes": 2},
+        "subtype_pseudo_items": {"subtype_pseudo_items": 2},
+        "class_pseudo_items": {"class_pseudo_items": 5},
+        "n_starts": {"n_starts": 1},
+        "random_state": {"random_state": 1},
     },
     "glad": {
         **LOOP,
@@ -153,7 +164,7 @@ def test_tol_stops_a_fit(fitted):
     assert some.trace_.index[-1] <= 360
 
 
-@pytest.mark.parametrize("name", ["dawid-skene", "bcc", "glad", "raykar"])
+@pytest.mark.parametrize("name", ["dawid-skene", "bcc", "ebcc", "glad", "raykar"])
 def test_progress_draws_a_bar(name, fitted, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
     fitted(name, progress=True)
@@ -187,6 +198,7 @@ def test_the_settings_of_an_object_count(fitted):
 WHOLE = {
     "dawid-skene": {"tol": 1},
     "bcc": {"tol": 1, "dependence": 0, "class_pseudo_items": 2},
+    "ebcc": {"tol": 1, "subtype_pseudo_items": 1, "class_pseudo_items": 2},
     "glad": {"tol": 1, "ability_spread": 1, "easiness_spread": 2},
     "raykar": {"tol": 1, "l2": 2},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},

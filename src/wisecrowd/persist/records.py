@@ -17,6 +17,7 @@ _WHERE = {
     "wisecrowd.metrics.calibration": ("Calibration",),
     "wisecrowd.skills.ability": ("Ability",),
     "wisecrowd.skills.confusion_matrices": ("ConfusionMatrices",),
+    "wisecrowd.skills.subtypes": ("Subtypes",),
     "wisecrowd.skills.tally": ("Tally", "Trusted", "Votes"),
 }
 RECORDS = {name: module for module, names in _WHERE.items() for name in names}

@@ -17,7 +17,7 @@ from wisecrowd.maths.logistic import Logistic
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.persist import records
-from wisecrowd.skills import Ability, ConfusionMatrices, Tally, Trusted, Votes
+from wisecrowd.skills import Ability, ConfusionMatrices, Subtypes, Tally, Trusted, Votes
 
 CLOSE = 1e-3  # how far a sum of probabilities may be from one, in 32 bits
 MAX_SAMPLES = 100_000  # of a link: the memory of a prediction grows with them
@@ -122,6 +122,21 @@ def _check_confusion_matrices(skills: ConfusionMatrices, sizes: Sizes) -> None:
             _check_array(value, "hyper", np.broadcast_shapes(np.shape(value), table))
 
 
+def _check_subtypes(skills: Subtypes, sizes: Sizes) -> None:
+    _check_record(skills.matrices, "matrices", sizes)
+    shares = _of_type(skills.shares, "shares", np.ndarray)
+    if shares.ndim != 2 or len(shares) != sizes["C"]:
+        raise Unfit(f"shares has the shape {shares.shape}")
+    _check_proba(shares, "shares", shares.shape)
+    _check_array(shares, "shares", shares.shape, above=0.0)
+    n_priors = len(_of_type(skills.prior, "prior", np.ndarray))
+    if n_priors not in (1, sizes["A"]):
+        raise Unfit(f"prior has {n_priors} tables for {sizes['A']} annotators")
+    rows = (shares.size, sizes["K"])
+    _check_array(skills.prior, "prior", (n_priors, *rows), above=0.0)
+    _check_array(skills.counts, "counts", (sizes["A"], *rows), above=0.0)
+
+
 def _check_tally(tally: Tally, sizes: Sizes) -> None:
     shape = (sizes["A"], sizes["C"], sizes["K"])
     _check_array(tally.table, "table", shape, least=-CLOSE)
@@ -191,6 +206,7 @@ RULES: dict[type, Callable[[Any, Sizes], None]] = {
     ConfusionMatrices: _check_confusion_matrices,
     Logistic: _check_logistic,
     SparseGP: _check_gp,
+    Subtypes: _check_subtypes,
     Tally: _check_tally,
     Trusted: _check_votes,
     Votes: _check_votes,
