@@ -9,6 +9,7 @@ from .io.join import read_feature_table as read_feature_table
 from .io.read import read_annotations as read_annotations
 from .io.write import write_annotations as write_annotations
 from .methods.bcc import BCC as BCC
+from .methods.crowd_em import CrowdEM as CrowdEM
 from .methods.dawid_skene import DawidSkene as DawidSkene
 from .methods.ebcc import EBCC as EBCC
 from .methods.glad import GLAD as GLAD

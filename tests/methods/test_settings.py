@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import contract
 import wisecrowd as wc
@@ -24,6 +25,7 @@ BASE = {
     "bcc": {"dependence": 0.1},
     "ebcc": {},
     "glad": {},
+    "crowd-em": {"dependence": 0.1},
     "raykar": {},
     "svgp": GP,
     "svgpcr": {**GP, "dependence": 0.1},
@@ -68,6 +70,14 @@ ALTERNATIVES = {
         "class_prior": {"class_prior": "learned"},
         "ability_spread": {"ability_spread": 2},
         "easiness_spread": {"easiness_spread": 0.5},
+    },
+    "crowd-em": {
+        **PRIOR,
+        "estimator": {"estimator": LogisticRegression()},
+        "n_rounds": {"n_rounds": 1},
+        "n_folds": {"n_folds": 3},
+        "dependence": {"dependence": 0.3},
+        "random_state": {"random_state": 1},
     },
     "raykar": {**LOOP, **PRIOR, **SCALED, "l2": {"l2": 30}},
     "svgp": OF_GP,
@@ -164,7 +174,9 @@ def test_tol_stops_a_fit(fitted):
     assert some.trace_.index[-1] <= 360
 
 
-@pytest.mark.parametrize("name", ["dawid-skene", "bcc", "ebcc", "glad", "raykar"])
+@pytest.mark.parametrize(
+    "name", ["dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "raykar"]
+)
 def test_progress_draws_a_bar(name, fitted, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
     fitted(name, progress=True)

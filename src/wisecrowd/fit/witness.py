@@ -2,7 +2,7 @@
 
 What a classifier predicts about an item, without the item's own answers, is combined
 with what the annotators answered. How much it counts, its sharpness, is fitted to the
-answers. SVGPCR, CrowdEM and BCC with predictions end in this way.
+answers. SVGPCR and CrowdEM end in this way, and BCC where it is given predictions.
 """
 
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from wisecrowd.maths import crowd, dirichlet
 
 LOG_SHARPNESS = (-1.4, 1.4)
 FROM_NOTHING = (-5.0, 1.4)  # of predictions from elsewhere, which may be useless
+LOG_EXPONENT = (-2.0, 1.4)  # of predictions for new items
 ROUNDS = 2  # of estimating the sharpness, then labels and annotators
 MAX_UPDATES = 20
 SETTLED = 1e-4
@@ -146,4 +147,20 @@ def best_sharpness(
         return -float(np.mean(log_likelihood(at, evidence)))
 
     best = minimize_scalar(unlikely, bounds=bounds, method="bounded")
+    return float(np.exp(best.x))
+
+
+def exponent_for(
+    log_proba: Float[np.ndarray, "N C"], labels: Float[np.ndarray, "N C"]
+) -> float:
+    """Return the exponent t of predictions that suits labels.
+
+    It maximises Σₙ Σ_c labels[n, c] log softmax_c(t log_proba[n]).
+    """
+
+    def loss(log_power: float) -> float:
+        at = np.exp(log_power) * log_proba
+        return float(np.mean(crowd.posterior(at)[1] - (labels * at).sum(1)))
+
+    best = minimize_scalar(loss, bounds=LOG_EXPONENT, method="bounded")
     return float(np.exp(best.x))

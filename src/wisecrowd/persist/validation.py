@@ -42,6 +42,8 @@ def check_model(model: Any) -> None:
         _check_hard_items(_of_type(learned.hard, "hard", HardItems), sizes)
     if hasattr(model, "easiness_"):
         _check_array(model.easiness_, "easiness_", (sizes["N"],), above=0.0)
+    if "sharpness_" in vars(model):
+        _check_number(model.sharpness_, "sharpness_", 0.0, np.inf)
     if isinstance(model, CrowdClassifier):
         _check_classifier(model, learned.classifier, sizes)
 
