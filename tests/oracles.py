@@ -914,3 +914,26 @@ def ebcc_update(rho, rows, shape, a_class, a_subtype, prior):
         for k, m in cells:
             bound -= dirichlet_kl(mu[j, k, m], prior[k])
     return new, bound
+
+
+# -- Yan ---------------------------------------------------------------------------
+
+
+def yan_evidence(weights, offset, X, rows, n_classes):
+    """Log p(answers of n | z = c), straight from the definition."""
+    out = np.zeros((len(X), n_classes))
+    for n, a, y in zip(*rows, strict=True):
+        s = offset[a] + sum(weights[a][d] * X[n][d] for d in range(X.shape[1]))
+        right = 1 / (1 + math.exp(-s))
+        for c in range(n_classes):
+            out[n, c] += math.log(right if y == c else (1 - right) / (n_classes - 1))
+    return out
+
+
+def yan_objective(weights, offset, X, rows, proba, precision):
+    """E_q log p(y | z, x) + log priors; precision = (of weights, of offsets)."""
+    total = (proba * yan_evidence(weights, offset, X, rows, proba.shape[1])).sum()
+    for a in range(len(offset)):
+        total -= precision[0] * sum(w**2 for w in weights[a]) / 2
+        total -= precision[1] * (offset[a] - 1) ** 2 / 2
+    return total

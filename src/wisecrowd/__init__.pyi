@@ -17,6 +17,7 @@ from .methods.majority_vote import MajorityVote as MajorityVote
 from .methods.raykar import Raykar as Raykar
 from .methods.svgpcr import SVGP as SVGP
 from .methods.svgpcr import SVGPCR as SVGPCR
+from .methods.yan import Yan as Yan
 from .persist import load as load
 from .persist import save as save
 from .registry import AGGREGATORS as AGGREGATORS

@@ -29,6 +29,7 @@ BASE = {
     "raykar": {},
     "svgp": GP,
     "svgpcr": {**GP, "dependence": 0.1},
+    "yan": {},
 }
 LOOP: dict[str, Any] = {"max_iter": {"max_iter": 2, "tol": None}, "tol": {"tol": 0.1}}
 PRIOR = {"annotator_prior": {"annotator_prior": [[9.0, 1.0], [2.0, 5.0]]}}
@@ -86,6 +87,12 @@ ALTERNATIVES = {
         **PRIOR,
         "posterior": {"posterior": "factorised"},
         "dependence": {"dependence": 0.3},
+    },
+    "yan": {
+        **LOOP,
+        **SCALED,
+        "l2": {"l2": 30},
+        "annotator_l2": {"annotator_l2": 1},
     },
 }
 ELSEWHERE = {
@@ -175,7 +182,7 @@ def test_tol_stops_a_fit(fitted):
 
 
 @pytest.mark.parametrize(
-    "name", ["dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "raykar"]
+    "name", ["dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "raykar", "yan"]
 )
 def test_progress_draws_a_bar(name, fitted, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
@@ -215,6 +222,7 @@ WHOLE = {
     "raykar": {"tol": 1, "l2": 2},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},
     "svgpcr": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "dependence": 0},
+    "yan": {"tol": 1, "l2": 2, "annotator_l2": 3},
 }
 
 

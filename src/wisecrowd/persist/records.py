@@ -16,6 +16,7 @@ _WHERE = {
     "wisecrowd.methods.svgpcr.record": ("SparseGP",),
     "wisecrowd.metrics.calibration": ("Calibration",),
     "wisecrowd.skills.ability": ("Ability",),
+    "wisecrowd.skills.by_features": ("ByFeatures",),
     "wisecrowd.skills.confusion_matrices": ("ConfusionMatrices",),
     "wisecrowd.skills.subtypes": ("Subtypes",),
     "wisecrowd.skills.tally": ("Tally", "Trusted", "Votes"),

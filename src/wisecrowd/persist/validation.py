@@ -17,7 +17,15 @@ from wisecrowd.maths.logistic import Logistic
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.persist import records
-from wisecrowd.skills import Ability, ConfusionMatrices, Subtypes, Tally, Trusted, Votes
+from wisecrowd.skills import (
+    Ability,
+    ByFeatures,
+    ConfusionMatrices,
+    Subtypes,
+    Tally,
+    Trusted,
+    Votes,
+)
 
 CLOSE = 1e-3  # how far a sum of probabilities may be from one, in 32 bits
 MAX_SAMPLES = 100_000  # of a link: the memory of a prediction grows with them
@@ -37,7 +45,8 @@ def check_model(model: Any) -> None:
     _check_proba(learned.class_prior, "class_prior", (sizes["C"],))
     if isinstance(model, WithConfusionMatrices):
         _of_type(learned.skills, "skills", ConfusionMatrices)
-    _check_record(learned.skills, "skills", sizes)
+    n_features = getattr(model, "n_features_in_", 0)
+    _check_record(learned.skills, "skills", sizes | {"D": n_features})
     if learned.hard is not None:
         _check_hard_items(_of_type(learned.hard, "hard", HardItems), sizes)
     if hasattr(model, "easiness_"):
@@ -124,6 +133,15 @@ def _check_confusion_matrices(skills: ConfusionMatrices, sizes: Sizes) -> None:
             _check_array(value, "hyper", np.broadcast_shapes(np.shape(value), table))
 
 
+def _check_by_features(skills: ByFeatures, sizes: Sizes) -> None:
+    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
+    _check_array(skills.weights, "weights", (sizes["A"], sizes["D"]))
+    _check_array(skills.offset, "offset", (sizes["A"],))
+    _check_scaling(skills.scaling, sizes["D"])
+    if skills.features is not None:
+        raise Unfit("the skills hold features of items")
+
+
 def _check_subtypes(skills: Subtypes, sizes: Sizes) -> None:
     _check_record(skills.matrices, "matrices", sizes)
     shares = _of_type(skills.shares, "shares", np.ndarray)
@@ -205,6 +223,7 @@ def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
 
 RULES: dict[type, Callable[[Any, Sizes], None]] = {
     Ability: _check_ability,
+    ByFeatures: _check_by_features,
     ConfusionMatrices: _check_confusion_matrices,
     Logistic: _check_logistic,
     SparseGP: _check_gp,
