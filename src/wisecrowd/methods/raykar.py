@@ -71,6 +71,8 @@ class Raykar(WithConfusionMatrices, CrowdClassifier):
         Weights of the features as they were given; the classes' columns sum to zero.
     intercept_ : array (C,)
         The bias.
+    n_iter_ : int
+        The number of iterations.
     n_features_in_ : int
         Number of features at the fit.
     feature_names_in_ : array
@@ -136,6 +138,11 @@ class Raykar(WithConfusionMatrices, CrowdClassifier):
         found: Logistic = self.learned_.classifier
         out: Array = found.bias - found.scaling.centre @ self.coef_
         return out
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations."""
+        return len(self.trace_)
 
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         answers, gold = annotations.codes, annotations.gold_codes

@@ -73,6 +73,8 @@ class Yan(CrowdClassifier):
 
     Attributes
     ----------
+    n_iter_ : int
+        The number of iterations.
     n_features_in_ : int
         Number of features at the fit.
     feature_names_in_ : array
@@ -127,6 +129,11 @@ class Yan(CrowdClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations."""
+        return len(self.trace_)
 
     def right_proba(self, X: Any) -> Array:
         """Return the probability that each annotator is right on new items, (n, A)."""
