@@ -1,11 +1,12 @@
 """A whole default fit at the size of Gravity Spy (LIGO): seconds and memory.
 
-Run: python experiments/ligo_size.py
+Run: python experiments/ligo_size.py [METHOD]
 173,565 simulated items with 256 features, 3,443 annotators, 15 classes, 1.8 million
 answers; prints the seconds of the fit, the peak memory and the share of right labels.
 """
 
 import resource
+import sys
 import time
 
 import wisecrowd as wc
@@ -19,12 +20,15 @@ def main() -> None:
     )  # fmt: skip
     print(crowd.answers, flush=True)
     began = time.perf_counter()
-    model = wc.SVGPCR().fit(crowd.X, crowd.answers)
+    kind = wc.METHODS[sys.argv[1] if len(sys.argv) > 1 else "svgpcr"]
+    X = () if kind.method.needs == "answers" else (crowd.X,)
+    model = kind().fit(*X, crowd.answers)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{time.perf_counter() - began:.0f} s, {peak:.1f} GB at the peak")
     votes = wc.MajorityVote().fit(crowd.answers)
-    for name, proba in (("votes", votes.label_proba_), ("SVGPCR", model.label_proba_)):
-        print(f"labels of {name} right: {accuracy(crowd.truth, proba):.5f}")
+    for made in (votes, model):
+        right = accuracy(crowd.truth, made.label_proba_)
+        print(f"labels of {type(made).__name__} right: {right:.5f}")
 
 
 if __name__ == "__main__":

@@ -857,3 +857,126 @@ def right_proba(rows, proba):
     """The probability of the class that each answer names; 0 if it names none."""
     n_classes = len(proba[0])
     return [proba[n][y] if y < n_classes else 0.0 for n, _, y in rows]
+
+
+# -- classifiers by EM -------------------------------------------------------------
+
+
+def softmax_row(x, weights, bias):
+    """p(z = c | x), one class after the other."""
+    scores = [
+        bias[c] + sum(x[d] * weights[d][c] for d in range(len(x)))
+        for c in range(len(bias))
+    ]
+    total = sum(math.exp(s) for s in scores)
+    return [math.exp(s) / total for s in scores]
+
+
+def logistic_objective(weights, bias, X, proba, precision, smoothing):
+    """Σ q log p(z | x), the Gaussian prior of W, a little of each class at x = 0."""
+    total = 0.0
+    for x, q in zip(X, proba, strict=True):
+        p = softmax_row(x, weights, bias)
+        total += sum(q[c] * math.log(p[c]) for c in range(len(q)))
+    for row in weights:
+        total -= sum(precision * w**2 / 2 for w in row)
+    at_zero = softmax_row([0.0] * len(weights), weights, bias)
+    return total + sum(smoothing * math.log(p) for p in at_zero)
+
+
+def raykar_log_posterior(rows, X, weights, bias, confusion, prior, precision, small):
+    """Log density of answers, rows of R and weights; and q(z) of every item."""
+    item, annotator, label = rows
+    n_classes = len(bias)
+    total, proba = 0.0, np.zeros((len(X), n_classes))
+    for n, x in enumerate(X):
+        joint = softmax_row(x, weights, bias)
+        for i, a, y in zip(item, annotator, label, strict=True):
+            if i == n:
+                joint = [joint[c] * confusion[a, c, y] for c in range(n_classes)]
+        proba[n] = np.array(joint) / sum(joint)
+        total += math.log(sum(joint))
+    for a in range(confusion.shape[0]):
+        for c in range(n_classes):
+            for k in range(confusion.shape[2]):
+                total += (prior[c, k] - 1) * math.log(confusion[a, c, k])
+    nobody = np.zeros((0, n_classes))
+    empty = np.zeros((0, len(weights)))
+    return total + logistic_objective(
+        weights, bias, empty, nobody, precision, small
+    ), proba
+
+
+# -- EBCC --------------------------------------------------------------------------
+
+
+def mean_log_row(row):
+    """E log of a Dirichlet row."""
+    return [psi(x) - psi(sum(row)) for x in row]
+
+
+def ebcc_counts(rho, rows, shape, prior):
+    """mu[j, k, m, l]: the prior, and the soft counts of every subtype."""
+    n_annotators, n_classes, n_subtypes, _ = shape
+    mu = np.zeros(shape)
+    cells = list(itertools.product(range(n_classes), range(n_subtypes)))
+    for j in range(n_annotators):
+        for k, m in cells:
+            mu[j, k, m] = prior[k]
+    for i, j, answer in zip(*rows, strict=True):
+        for k, m in cells:
+            mu[j, k, m, answer] += rho[i, k, m]
+    return mu
+
+
+def ebcc_update(rho, rows, shape, a_class, a_subtype, prior):
+    """One round of the paper's updates and the bound; shape = (A, C, M, K).
+
+    rho[n][k][m] = q(z = k, g = m); prior[k][l] is that of every annotator and subtype.
+    """
+    n_annotators, n_classes, n_subtypes, _ = shape
+    cells = list(itertools.product(range(n_classes), range(n_subtypes)))
+    nu = [a_class + rho[:, k, :].sum() for k in range(n_classes)]
+    eta = a_subtype + rho.sum(0)
+    mu = ebcc_counts(rho, rows, shape, prior)
+    log_tau = mean_log_row(nu)
+    log_pi = [mean_log_row(list(eta[k])) for k in range(n_classes)]
+    joint = np.zeros(rho.shape)
+    for k, m in cells:
+        joint[:, k, m] = log_tau[k] + log_pi[k][m]
+    for i, j, answer in zip(*rows, strict=True):
+        for k, m in cells:
+            joint[i, k, m] += mean_log_row(list(mu[j, k, m]))[answer]
+    new, _ = normalised(joint.reshape(len(rho), -1))
+    new = new.reshape(rho.shape)
+    bound = (new * joint).sum() + sum(entropy(row.ravel()) for row in new)
+    bound -= dirichlet_kl(np.array(nu), np.full(n_classes, a_class))
+    for k in range(n_classes):
+        bound -= dirichlet_kl(eta[k], np.full(n_subtypes, a_subtype))
+    for j in range(n_annotators):
+        for k, m in cells:
+            bound -= dirichlet_kl(mu[j, k, m], prior[k])
+    return new, bound
+
+
+# -- Yan ---------------------------------------------------------------------------
+
+
+def yan_evidence(weights, offset, X, rows, n_classes):
+    """Log p(answers of n | z = c), straight from the definition."""
+    out = np.zeros((len(X), n_classes))
+    for n, a, y in zip(*rows, strict=True):
+        s = offset[a] + sum(weights[a][d] * X[n][d] for d in range(X.shape[1]))
+        right = 1 / (1 + math.exp(-s))
+        for c in range(n_classes):
+            out[n, c] += math.log(right if y == c else (1 - right) / (n_classes - 1))
+    return out
+
+
+def yan_objective(weights, offset, X, rows, proba, precision):
+    """E_q log p(y | z, x) + log priors; precision = (of weights, of offsets)."""
+    total = (proba * yan_evidence(weights, offset, X, rows, proba.shape[1])).sum()
+    for a in range(len(offset)):
+        total -= precision[0] * sum(w**2 for w in weights[a]) / 2
+        total -= precision[1] * (offset[a] - 1) ** 2 / 2
+    return total

@@ -26,10 +26,15 @@ answers = wc.Annotations.from_matrix([[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]
 for name in wc.AGGREGATORS:
     model = wc.METHODS[name]().fit(answers)
     model.annotator_summary(), model.predict_proba(answers), wc.cite(model)
+X = [[0.0], [1.0], [0.1], [0.9]]
+for name in ("crowd-em", "raykar", "yan"):
+    model = wc.METHODS[name]().fit(X, answers)
+    wc.save(model, folder + "/" + name)
+    wc.load(folder + "/" + name).predict_proba(X)
 wc.SVGPCR(kernel="matern32", link="robustmax").get_params()
 nothing_of_jax("fit")
 
-for name in wc.METHODS:
+for name in {sorted(path.name for path in SAVED.iterdir() if path.is_dir())!r}:
     model = wc.load({str(SAVED)!r} + "/" + name)  # of an older format
     wc.save(model, folder + "/" + name)
     again = wc.load(folder + "/" + name)

@@ -9,11 +9,15 @@ from .io.join import read_feature_table as read_feature_table
 from .io.read import read_annotations as read_annotations
 from .io.write import write_annotations as write_annotations
 from .methods.bcc import BCC as BCC
+from .methods.crowd_em import CrowdEM as CrowdEM
 from .methods.dawid_skene import DawidSkene as DawidSkene
+from .methods.ebcc import EBCC as EBCC
 from .methods.glad import GLAD as GLAD
 from .methods.majority_vote import MajorityVote as MajorityVote
+from .methods.raykar import Raykar as Raykar
 from .methods.svgpcr import SVGP as SVGP
 from .methods.svgpcr import SVGPCR as SVGPCR
+from .methods.yan import Yan as Yan
 from .persist import load as load
 from .persist import save as save
 from .registry import AGGREGATORS as AGGREGATORS

@@ -19,7 +19,7 @@ from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import ConfusionMatrices, Skills, Votes
+from wisecrowd.skills import ByFeatures, ConfusionMatrices, Skills, Votes
 
 # Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
@@ -271,16 +271,24 @@ class CrowdModel(BaseEstimator, ABC):
         return pd.Series(positions(names, self.annotators_) >= 0, index=names)
 
     def _posterior(
-        self, annotations: Any, log_prior: Array, *, of_features: bool
+        self,
+        annotations: Any,
+        log_prior: Array,
+        *,
+        of_features: bool,
+        features: Array | None = None,
     ) -> Any:
         """Return class probabilities of new items, given their answers.
 
-        An annotator who was not there at the fit is described by the prior.
+        An annotator who was not there at the fit is described by the prior. Skills that
+        depend on the features of the items see them.
         """
         given = made_annotations(annotations)
         given = given.recoded(classes=self.classes_, answers=self.answers_)
         known = positions(given.annotators, self.annotators_)
         skills = self._skills().chosen(known)
+        if isinstance(skills, ByFeatures) and features is not None:
+            skills = skills.seeing(features)
         if (known < 0).mean() > 0.5 and not isinstance(skills, Votes):
             warnings.warn(
                 f"{said_of_annotators(known >= 0)}. What the model knows about "
@@ -510,7 +518,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         with np.errstate(divide="ignore"):
             log_proba = np.log(proba)
         given = answers_of_rows(annotations, ids)
-        return self._posterior(given, log_proba, of_features=True)
+        return self._posterior(given, log_proba, of_features=True, features=features)
 
     def predict(self, X: Any, annotations: Any = None, *, items: Any = None) -> Array:
         """Return the most probable class of new items."""

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 import contract
 import oracles
@@ -114,6 +114,21 @@ def test_scikit_learns_checks(estimator, check, monkeypatch):
     # Only tests check types, and one of the checks constructs with nothing but -1.
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(wc.CrowdEM(dependence=0.1, n_rounds=1), marks=pytest.mark.slow),
+        wc.Raykar(max_iter=30),
+        pytest.param(wc.Yan(max_iter=30), marks=pytest.mark.slow),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.filterwarnings("ignore")  # cut short: they do not converge
+def test_scikit_learns_checks_of_methods_without_jax(estimator, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    check_estimator(estimator, on_skip=None, expected_failed_checks=EXPECTED_TO_FAIL)
 
 
 # -- settings, pipelines and searches ------------------------------------------------

@@ -7,7 +7,12 @@ import wisecrowd as wc
 QUICK = {"n_inducing": 5, "max_epochs": 40, "natural_rate": 0.2}
 # Learning the dependence takes longer than all the rest; test_bcc.py has it.
 GIVEN = {"dependence": 0.1}
-SETTINGS = {"bcc": GIVEN, "svgp": QUICK, "svgpcr": {**QUICK, **GIVEN}}
+SETTINGS = {
+    "bcc": GIVEN,
+    "crowd-em": GIVEN,
+    "svgp": QUICK,
+    "svgpcr": {**QUICK, **GIVEN},
+}
 
 
 @pytest.fixture(scope="module", params=sorted(wc.METHODS))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import contract
 import wisecrowd as wc
@@ -22,9 +23,13 @@ BASE = {
     "majority-vote": {},
     "dawid-skene": {},
     "bcc": {"dependence": 0.1},
+    "ebcc": {},
     "glad": {},
+    "crowd-em": {"dependence": 0.1},
+    "raykar": {},
     "svgp": GP,
     "svgpcr": {**GP, "dependence": 0.1},
+    "yan": {},
 }
 LOOP: dict[str, Any] = {"max_iter": {"max_iter": 2, "tol": None}, "tol": {"tol": 0.1}}
 PRIOR = {"annotator_prior": {"annotator_prior": [[9.0, 1.0], [2.0, 5.0]]}}
@@ -41,6 +46,7 @@ OF_GP: dict[str, dict[str, Any]] = {
     "dtype": {"dtype": "float64"},
     "random_state": {"random_state": 1},
 }
+SCALED = {"scaling": {"scaling": "each"}}
 ALTERNATIVES = {
     "majority-vote": {"ties": {"ties": "first"}, "random_state": {"random_state": 1}},
     "dawid-skene": {**LOOP, **PRIOR, "dependence": {"dependence": 0.3}},
@@ -50,18 +56,43 @@ ALTERNATIVES = {
         "dependence": {"dependence": 0.3},
         "class_pseudo_items": {"class_pseudo_items": 1},
     },
+    "ebcc": {
+        "max_iter": {"max_iter": 2, "tol": None},
+        "tol": {"tol": 1e-2},
+        **PRIOR,
+        "n_subtypes": {"n_subtypes": 2},
+        "subtype_pseudo_items": {"subtype_pseudo_items": 2},
+        "class_pseudo_items": {"class_pseudo_items": 5},
+        "n_starts": {"n_starts": 1},
+        "random_state": {"random_state": 1},
+    },
     "glad": {
         **LOOP,
         "class_prior": {"class_prior": "learned"},
         "ability_spread": {"ability_spread": 2},
         "easiness_spread": {"easiness_spread": 0.5},
     },
+    "crowd-em": {
+        **PRIOR,
+        "estimator": {"estimator": LogisticRegression()},
+        "n_rounds": {"n_rounds": 1},
+        "n_folds": {"n_folds": 3},
+        "dependence": {"dependence": 0.3},
+        "random_state": {"random_state": 1},
+    },
+    "raykar": {**LOOP, **PRIOR, **SCALED, "l2": {"l2": 30}},
     "svgp": OF_GP,
     "svgpcr": {
         **OF_GP,
         **PRIOR,
         "posterior": {"posterior": "factorised"},
         "dependence": {"dependence": 0.3},
+    },
+    "yan": {
+        **LOOP,
+        **SCALED,
+        "l2": {"l2": 30},
+        "annotator_l2": {"annotator_l2": 1},
     },
 }
 ELSEWHERE = {
@@ -97,7 +128,7 @@ def fitted(data):
             if name in wc.AGGREGATORS:
                 known[key] = model.fit(answers)
             else:
-                known[key] = model.fit(X, y if name == "svgpcr" else truth)
+                known[key] = model.fit(X, truth if name == "svgp" else y)
         return known[key]
 
     return fit
@@ -150,7 +181,9 @@ def test_tol_stops_a_fit(fitted):
     assert some.trace_.index[-1] <= 360
 
 
-@pytest.mark.parametrize("name", ["dawid-skene", "bcc", "glad"])
+@pytest.mark.parametrize(
+    "name", ["dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "raykar", "yan"]
+)
 def test_progress_draws_a_bar(name, fitted, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
     fitted(name, progress=True)
@@ -184,9 +217,12 @@ def test_the_settings_of_an_object_count(fitted):
 WHOLE = {
     "dawid-skene": {"tol": 1},
     "bcc": {"tol": 1, "dependence": 0, "class_pseudo_items": 2},
+    "ebcc": {"tol": 1, "subtype_pseudo_items": 1, "class_pseudo_items": 2},
     "glad": {"tol": 1, "ability_spread": 1, "easiness_spread": 2},
+    "raykar": {"tol": 1, "l2": 2},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},
     "svgpcr": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "dependence": 0},
+    "yan": {"tol": 1, "l2": 2, "annotator_l2": 3},
 }
 
 

@@ -80,6 +80,10 @@ class Trace:
             said = f"{completed}/{most} bound {row['bound']:,.1f}"
             self._bar.update(self._job, completed=completed, total=most, said=said)
 
+    def last(self, name: str) -> float:
+        """Return a number of the last row."""
+        return float(self._rows[-1][name])
+
     def frame(self) -> pd.DataFrame:
         """Return all rows as a table; its index is the number of the step."""
         table = pd.DataFrame(self._rows)

@@ -54,7 +54,7 @@ def class_counts(
     return class_prior + proba.sum(0)
 
 
-def combined(
+def combined(  # noqa: PLR0913  its settings are its arguments
     answers: Answers,
     skills: ConfusionMatrices,
     gold: Int[np.ndarray, " N"],
@@ -64,10 +64,13 @@ def combined(
     tol: float | int | None,
     class_prior: float = CLASS_PRIOR,
     warn: bool = True,
+    beyond: Float[np.ndarray, "N C"] | None = None,
 ) -> Labelled:
     """Alternate q(Z), q(R), q(π) and the prior until the bound gains less than `tol`.
 
-    The start is the share of the votes.
+    The start is the share of the votes. With `beyond`, what a witness says about the
+    class of every item, in logs, it is a factor exp(beyond) of the model; the bound
+    then has the term ``predictions``.
     """
     before = np.full(answers.n_classes, class_prior)
     hyper = skills.hyper
@@ -79,7 +82,10 @@ def combined(
         classes = class_counts(last.proba, class_prior)
         evidence, divergence = pairs.evidence_and_divergence(seen, n, prior)
         log_class = dirichlet.mean_log(classes)
-        proba, _ = crowd.posterior(crowd.clamped(evidence + log_class, gold))
+        joint = evidence + log_class
+        if beyond is not None:
+            joint += beyond
+        proba, _ = crowd.posterior(crowd.clamped(joint, gold))
         terms = {
             "answers": float((proba * evidence).sum()),
             "classes": float((proba @ log_class).sum()),
@@ -89,6 +95,9 @@ def combined(
             "log_hyperprior": crowd.log_hyperprior(prior, hyper),
         }
         gained = terms["answers"] + terms["classes"] + terms["entropy"]
+        if beyond is not None:
+            terms["predictions"] = float((proba * beyond).sum())
+            gained += terms["predictions"]
         lost = terms["kl_classes"] + terms["kl_annotators"] - terms["log_hyperprior"]
         bound = gained - lost
         return Step(proba, prior, bound, last.number + 1), {**terms, "bound": bound}

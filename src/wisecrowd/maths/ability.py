@@ -6,6 +6,7 @@ answer adds x + log(C − 1) to the class that it names and nothing to the other
 derivative of log σ(−x) is −σ(x), so a gradient is a sum of q − σ(x).
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,20 @@ class Spread(NamedTuple):
 
     ability: float
     log_easiness: float
+
+
+def class_answers(answers: Answers, method: str) -> Answers:
+    """Return the answers that name a class; warn of those that do not."""
+    names_class = answers.answer < answers.n_classes
+    n_others = int((~names_class).sum())
+    if n_others:
+        warnings.warn(
+            f"{n_others} of {len(answers)} answers do not name a class. They are left "
+            f"out: {method} knows no other answers.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return answers.some(names_class)
 
 
 def logits(params: Params, answers: Answers) -> Float[np.ndarray, " L"]:

@@ -7,13 +7,24 @@ Gaussian process; α may be given, or learned by empirical Bayes.
 
 from typing import Any
 
+import numpy as np
+
 from wisecrowd._checks import number
+from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices, WithHardItems
+from wisecrowd.annotations.predictions import predictions_of
+from wisecrowd.base import (
+    Aggregator,
+    Learned,
+    WithConfusionMatrices,
+    WithHardItems,
+    as_annotations,
+)
+from wisecrowd.fit import witness
 from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import CLASS_PRIOR, class_counts, combined
-from wisecrowd.maths import dirichlet
+from wisecrowd.fit.variational import CLASS_PRIOR, Labelled, class_counts, combined
+from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
@@ -105,12 +116,81 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
             }
         )
 
-    def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
+    def fit(
+        self, answers: Any, *, gold: Gold | None = None, proba: Any = None
+    ) -> "BCC":
+        """Learn the labels of all items and the skill of all annotators.
+
+        Parameters
+        ----------
+        answers : Annotations, DataFrame (long), or (N, A) matrix
+            The answers.
+        gold : dict or Series, optional
+            Classes that are known for certain, used inside the fit.
+        proba : array (N, C) or DataFrame, optional
+            Class probabilities by any model, as one more witness. The model must not
+            have seen the answers on the item that it predicts (use
+            ``cross_val_predict``). Rows follow ``answers.items``, columns the classes;
+            a DataFrame is joined by its index and columns. How much the predictions
+            count is fitted to the answers; useless ones change nearly nothing. New
+            items are labelled from their answers alone.
+        """
+        annotations = as_annotations(answers, gold)
+        given = None if proba is None else predictions_of(proba, annotations)
+        learned, trace = self._fit(annotations, given)
+        self._remember(annotations, learned, trace)
+        return self
+
+    def _fit(
+        self, annotations: Annotations, predicted: Array | None = None
+    ) -> tuple[Learned, Trace]:
         if self.dependence is not None:
             checked_dependence(self.dependence)
         per_class = self.class_pseudo_items
         number(per_class, "class_pseudo_items", "above 0", lambda v: v > 0)
         answers, gold = annotations.codes, annotations.gold_codes
+        end, trace = self._combined(annotations, None)
+        if predicted is None:
+            known = Known.of_answers(answers, gold, end.proba, self._shares(end))
+        else:
+            beyond = witness.beyond_shares(witness.bounded_log(predicted))
+            for _ in range(witness.ROUNDS):
+                sharpness = self._sharpness(annotations, end, beyond)
+                end, trace = self._combined(annotations, sharpness * beyond)
+            log_class = np.log(self._shares(end))[None]
+            known = Known(answers, gold, end.proba, log_class, beyond, sharpness)
+        last = finished(known, end.skills, self.dependence)
+        learned = Learned(
+            last.proba, self._shares(end), last.skills,
+            calibration=last.calibration, hard=last.labels.hard,
+        )  # fmt: skip
+        return learned, trace
+
+    def _shares(self, end: Labelled) -> Array:
+        """Return the shares of the classes."""
+        counts = class_counts(end.proba, float(self.class_pseudo_items))
+        return dirichlet.mean(counts)
+
+    def _sharpness(
+        self, annotations: Annotations, end: Labelled, beyond: Array
+    ) -> float:
+        """Return the exponent of predictions that makes the answers likeliest."""
+        answers, gold = annotations.codes, annotations.gold_codes
+        others = end.skills.evidence_of_others(answers, end.proba)
+        said = crowd.clamped(others, gold)
+        return witness.best_sharpness(
+            beyond,
+            np.log(self._shares(end)),
+            said,
+            np.random.RandomState(0),
+            witness.FROM_NOTHING,
+        )
+
+    def _combined(
+        self, annotations: Annotations, beyond: Array | None
+    ) -> tuple[Labelled, Trace]:
+        """Alternate labels and annotators, with what a witness says if there is one."""
+        answers = annotations.codes
         before = ConfusionMatrices.before_answers(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
         )
@@ -118,20 +198,11 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
             end = combined(
                 answers,
                 before,
-                gold,
+                annotations.gold_codes,
                 trace=trace,
                 max_iter=self.max_iter,
-                class_prior=float(per_class),
+                class_prior=float(self.class_pseudo_items),
                 tol=None if self.tol is None else self.tol * len(answers),
+                beyond=beyond,
             )
-        class_prior = dirichlet.mean(class_counts(end.proba, float(per_class)))
-        last = finished(
-            Known.of_answers(answers, gold, end.proba, class_prior),
-            end.skills,
-            self.dependence,
-        )
-        learned = Learned(
-            last.proba, class_prior, last.skills,
-            calibration=last.calibration, hard=last.labels.hard,
-        )  # fmt: skip
-        return learned, trace
+        return end, trace

@@ -3,7 +3,6 @@
 EM for the maximum a posteriori; the formulas are in :mod:`wisecrowd.maths.ability`.
 """
 
-import warnings
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from wisecrowd.maths.ability import (
     MEAN_ABILITY,
     Params,
     Spread,
+    class_answers,
     curvature,
     evidence_per_item,
     expected_log_joint,
@@ -72,20 +72,6 @@ def better_params(
         options={"maxiter": INNER_STEPS},
     )
     return split(found.x) if found.fun <= loss(start)[0] else params
-
-
-def class_answers(answers: Answers) -> Answers:
-    """Return the answers that name a class; warn of those that do not."""
-    names_class = answers.answer < answers.n_classes
-    n_others = int((~names_class).sum())
-    if n_others:
-        warnings.warn(
-            f"{n_others} of {len(answers)} answers do not name a class. They are left "
-            f"out: GLAD knows no other answers.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return answers.some(names_class)
 
 
 class GLAD(Aggregator):
@@ -165,7 +151,7 @@ class GLAD(Aggregator):
 
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         one_of(self.class_prior, ("learned", "uniform"), "class_prior")
-        answers, gold = class_answers(annotations.codes), annotations.gold_codes
+        answers, gold = class_answers(annotations.codes, "GLAD"), annotations.gold_codes
         spread = Spread(float(self.ability_spread), float(self.easiness_spread))
         if not min(spread) > 0:
             raise InputError(

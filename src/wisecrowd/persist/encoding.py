@@ -61,6 +61,11 @@ def _unsavable(value: Any, where: str) -> InputError:
     if isinstance(value, np.ndarray):
         kind += f" of {value.dtype}"
     hint = " Use a whole number as the seed." if "random" in name else ""
+    if hasattr(value, "predict_proba"):
+        hint = (
+            " A classifier of another library would need a pickle. Keep labels_ and "
+            "estimator_ yourself, or fit without an estimator."
+        )
     return InputError(
         f"the {what} {name} is a {kind}, which cannot be kept in a file: only numbers, "
         f"text, lists, dicts, arrays, tables and wisecrowd's own records can.{hint}"

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import expit
 
 from wisecrowd.base import Learned
-from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
+from wisecrowd.maths.scaling import Scaling
+from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.skills import Ability, ConfusionMatrices, Tally, Trusted, Votes
 
 Values = dict[str, Any]

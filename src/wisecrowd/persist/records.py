@@ -11,10 +11,14 @@ _WHERE = {
     "wisecrowd.maths.gp.class_posterior": ("Conditional", "Factorised"),
     "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
     "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),
-    "wisecrowd.methods.svgpcr.record": ("Scaling", "SparseGP"),
+    "wisecrowd.maths.logistic": ("Logistic",),
+    "wisecrowd.maths.scaling": ("Scaling",),
+    "wisecrowd.methods.svgpcr.record": ("SparseGP",),
     "wisecrowd.metrics.calibration": ("Calibration",),
     "wisecrowd.skills.ability": ("Ability",),
+    "wisecrowd.skills.by_features": ("ByFeatures",),
     "wisecrowd.skills.confusion_matrices": ("ConfusionMatrices",),
+    "wisecrowd.skills.subtypes": ("Subtypes",),
     "wisecrowd.skills.tally": ("Tally", "Trusted", "Votes"),
 }
 RECORDS = {name: module for module, names in _WHERE.items() for name in names}

@@ -13,9 +13,19 @@ import pandas as pd
 from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
 from wisecrowd.maths.hard_items import HardItems
-from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
+from wisecrowd.maths.logistic import Logistic
+from wisecrowd.maths.scaling import Scaling
+from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.persist import records
-from wisecrowd.skills import Ability, ConfusionMatrices, Tally, Trusted, Votes
+from wisecrowd.skills import (
+    Ability,
+    ByFeatures,
+    ConfusionMatrices,
+    Subtypes,
+    Tally,
+    Trusted,
+    Votes,
+)
 
 CLOSE = 1e-3  # how far a sum of probabilities may be from one, in 32 bits
 MAX_SAMPLES = 100_000  # of a link: the memory of a prediction grows with them
@@ -35,11 +45,14 @@ def check_model(model: Any) -> None:
     _check_proba(learned.class_prior, "class_prior", (sizes["C"],))
     if isinstance(model, WithConfusionMatrices):
         _of_type(learned.skills, "skills", ConfusionMatrices)
-    _check_record(learned.skills, "skills", sizes)
+    n_features = getattr(model, "n_features_in_", 0)
+    _check_record(learned.skills, "skills", sizes | {"D": n_features})
     if learned.hard is not None:
         _check_hard_items(_of_type(learned.hard, "hard", HardItems), sizes)
     if hasattr(model, "easiness_"):
         _check_array(model.easiness_, "easiness_", (sizes["N"],), above=0.0)
+    if "sharpness_" in vars(model):
+        _check_number(model.sharpness_, "sharpness_", 0.0, np.inf)
     if isinstance(model, CrowdClassifier):
         _check_classifier(model, learned.classifier, sizes)
 
@@ -120,6 +133,30 @@ def _check_confusion_matrices(skills: ConfusionMatrices, sizes: Sizes) -> None:
             _check_array(value, "hyper", np.broadcast_shapes(np.shape(value), table))
 
 
+def _check_by_features(skills: ByFeatures, sizes: Sizes) -> None:
+    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
+    _check_array(skills.weights, "weights", (sizes["A"], sizes["D"]))
+    _check_array(skills.offset, "offset", (sizes["A"],))
+    _check_scaling(skills.scaling, sizes["D"])
+    if skills.features is not None:
+        raise Unfit("the skills hold features of items")
+
+
+def _check_subtypes(skills: Subtypes, sizes: Sizes) -> None:
+    _check_record(skills.matrices, "matrices", sizes)
+    shares = _of_type(skills.shares, "shares", np.ndarray)
+    if shares.ndim != 2 or len(shares) != sizes["C"]:
+        raise Unfit(f"shares has the shape {shares.shape}")
+    _check_proba(shares, "shares", shares.shape)
+    _check_array(shares, "shares", shares.shape, above=0.0)
+    n_priors = len(_of_type(skills.prior, "prior", np.ndarray))
+    if n_priors not in (1, sizes["A"]):
+        raise Unfit(f"prior has {n_priors} tables for {sizes['A']} annotators")
+    rows = (shares.size, sizes["K"])
+    _check_array(skills.prior, "prior", (n_priors, *rows), above=0.0)
+    _check_array(skills.counts, "counts", (sizes["A"], *rows), above=0.0)
+
+
 def _check_tally(tally: Tally, sizes: Sizes) -> None:
     shape = (sizes["A"], sizes["C"], sizes["K"])
     _check_array(tally.table, "table", shape, least=-CLOSE)
@@ -145,13 +182,22 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
     _check_array(gp.inducing, "inducing", (n_inducing, n_features))
     _check_array(gp.shift, "shift", (n_classes, n_inducing))
     _check_array(gp.precision, "precision", (n_classes, n_inducing, n_inducing))
-    scaling = _of_type(gp.scaling, "scaling", Scaling)
-    for name, value in scaling._asdict().items():
-        above = 0.0 if name == "spread" else None
-        _check_array(value, name, (n_features,), above=above)
+    _check_scaling(gp.scaling, n_features)
     _check_number(gp.jitter, "jitter", 0.0, 1.0)
     _check_number(gp.epsilon, "epsilon", 0.0, 1.0)
     _check_number(gp.sharpness, "sharpness", 0.0, np.inf)
+
+
+def _check_scaling(scaling: Any, n_features: int) -> None:
+    for name, value in _of_type(scaling, "scaling", Scaling)._asdict().items():
+        above = 0.0 if name == "spread" else None
+        _check_array(value, name, (n_features,), above=above)
+
+
+def _check_logistic(regression: Logistic, sizes: Sizes) -> None:
+    _check_array(regression.weights, "weights", (sizes["D"], sizes["C"]))
+    _check_array(regression.bias, "bias", (sizes["C"],))
+    _check_scaling(regression.scaling, sizes["D"])
 
 
 def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
@@ -177,8 +223,11 @@ def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
 
 RULES: dict[type, Callable[[Any, Sizes], None]] = {
     Ability: _check_ability,
+    ByFeatures: _check_by_features,
     ConfusionMatrices: _check_confusion_matrices,
+    Logistic: _check_logistic,
     SparseGP: _check_gp,
+    Subtypes: _check_subtypes,
     Tally: _check_tally,
     Trusted: _check_votes,
     Votes: _check_votes,

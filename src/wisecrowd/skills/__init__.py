@@ -2,13 +2,24 @@
 
 A part is a frozen record with the methods of :class:`~wisecrowd.skills.part.Skills`.
 :class:`ConfusionMatrices` has a Dirichlet posterior for every annotator,
-:class:`Ability` is GLAD's, :class:`Votes` and :class:`Trusted` learn nothing and only
-count.
+:class:`Ability` is GLAD's, :class:`Subtypes` is EBCC's, :class:`ByFeatures` is
+Yan's. :class:`Votes` and :class:`Trusted` learn nothing and only count.
 """
 
 from wisecrowd.skills.ability import Ability
+from wisecrowd.skills.by_features import ByFeatures
 from wisecrowd.skills.confusion_matrices import ConfusionMatrices
 from wisecrowd.skills.part import Skills
+from wisecrowd.skills.subtypes import Subtypes
 from wisecrowd.skills.tally import Tally, Trusted, Votes
 
-__all__ = ["Ability", "ConfusionMatrices", "Skills", "Tally", "Trusted", "Votes"]
+__all__ = [
+    "Ability",
+    "ByFeatures",
+    "ConfusionMatrices",
+    "Skills",
+    "Subtypes",
+    "Tally",
+    "Trusted",
+    "Votes",
+]

@@ -20,8 +20,9 @@ from wisecrowd.features import checked_features
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.dependence import checked_dependence
+from wisecrowd.maths.scaling import SCALINGS
 from wisecrowd.methods.svgpcr.record import SparseGP
-from wisecrowd.methods.svgpcr.start import MAX_START, SCALINGS, starting_skills
+from wisecrowd.methods.svgpcr.start import MAX_START, starting_skills
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import Tally, Trusted
 

@@ -20,17 +20,13 @@ from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.fit.stochastic import Run, Schedule, completed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths.gp import class_posterior, kernels, links
+from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
 from wisecrowd.methods.svgpcr.ending import Ended, ended, left_out
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
-from wisecrowd.methods.svgpcr.record import Scaling, SparseGP
-from wisecrowd.methods.svgpcr.start import (
-    N_FOR_START,
-    inducing_points,
-    n_points,
-    scaling,
-)
+from wisecrowd.methods.svgpcr.record import SparseGP
+from wisecrowd.methods.svgpcr.start import N_FOR_START, inducing_points, n_points
 from wisecrowd.methods.svgpcr.task import Data, State, SVGPCRTask
 from wisecrowd.skills import Trusted
 

@@ -1,0 +1,83 @@
+"""From the user's units to a model's: what features are divided by."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from wisecrowd._checks import InputError, one_of
+from wisecrowd._types import Array
+
+ROWS = 10_000  # at a time, where all features are visited
+FAR = 1e7  # in the model's units; fourth powers of more would overflow in 32 bits
+SCALINGS = ("auto", "each", "one", "none")
+LARGEST = 1e150  # of a feature in the user's units, as it is squared
+COMMENSURATE = 30.0  # spreads within this factor of the median are of one kind
+
+
+class Scaling(NamedTuple):
+    """What is subtracted from the features, and what they are divided by."""
+
+    centre: Array
+    spread: Array
+
+    def apply(self, X: Array, dtype: str) -> Array:
+        """Return the features in the model's units, none farther than `FAR`.
+
+        Some thousand rows at a time: the result is the only copy of the features.
+        """
+        out = np.empty(X.shape, dtype)
+        for i in range(0, len(X), ROWS):
+            scaled = (X[i : i + ROWS] - self.centre) / self.spread
+            out[i : i + ROWS] = np.clip(scaled, -FAR, FAR)
+        return out
+
+    def undo(self, X: Array) -> Array:
+        """Return the features in the user's units."""
+        return X * self.spread + self.centre
+
+
+def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
+    """Return the centre and the spread of the features.
+
+    Features of one kind, such as pixels or the outputs of a network, are divided by
+    one number: dividing each by its own spread would blow up those that hardly vary.
+    Features in different units are divided each by its own. Constant ones become zero.
+    """
+    one_of(kind, SCALINGS, "scaling")
+    largest = np.maximum(X.max(0), -X.min(0)).astype(np.float64)
+    most = FAR if kind == "none" else LARGEST
+    if (largest > most).any():
+        column = int(np.argmax(largest))
+        raise InputError(
+            f"column {column} of X reaches {largest[column]:.3g}; scaling={kind!r} "
+            f"takes up to {most:g}. Give the features in a larger unit"
+            f"{', or use another scaling' if kind == 'none' else ''}."
+        )
+    centre, spread = mean_and_spread(X)
+    if kind == "none":
+        return Scaling(np.zeros_like(centre), np.ones_like(spread))
+    # What rounding leaves of a constant column is no spread.
+    varies = spread > 1e-7 * np.maximum(largest, np.finfo(float).tiny)
+    if not varies.any():
+        return Scaling(centre, np.ones_like(spread))
+    common = np.sqrt((spread[varies] ** 2).mean())
+    # The lower of two: the mean of one small and one huge would be alike to the huge.
+    median = np.quantile(spread[varies], 0.5, method="lower")
+    alike = spread.max() <= COMMENSURATE * median
+    if kind == "one" or (kind == "auto" and alike):
+        return Scaling(centre, np.full_like(spread, common))
+    return Scaling(centre, np.where(varies, spread, 1.0))
+
+
+def mean_and_spread(
+    X: Float[np.ndarray, "N D"],
+) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
+    """Return mean and standard deviation of every column, in 64 bits.
+
+    Some thousand rows at a time: the features are never copied whole.
+    """
+    blocks = [X[i : i + ROWS] for i in range(0, len(X), ROWS)]
+    mean = sum(block.sum(0, dtype=np.float64) for block in blocks) / len(X)
+    squares = sum(((block - mean) ** 2).sum(0) for block in blocks)
+    return mean, np.sqrt(squares / len(X))
