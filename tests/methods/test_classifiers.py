@@ -71,6 +71,9 @@ OTHER_SHAPES = {
     "check_f_contiguous_array_estimator",
     "check_fit_check_is_fitted",
     "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in",
     "check_readonly_memmap_input",
     "check_supervised_y_2d",
     "check_classifier_data_not_an_array",
@@ -83,7 +86,7 @@ OTHER_SHAPES = {
     "check_pipeline_consistency",
     "check_positive_only_tag_during_fit",
 }
-"""Slow: each compiles for one more shape. What they ask is asked of BCC too."""
+"""Slow: each compiles for one more shape. Raykar, of the same base, has them all."""
 
 
 def name_of(value):

@@ -117,7 +117,7 @@ def test_by_default_all_methods_that_can_be_fitted_are_compared():
 
 def test_a_method_with_features_is_fitted_on_them(crowd, gold):
     models = {
-        "mine": wc.SVGPCR(n_inducing=5, max_epochs=1, dependence=0.1),
+        "mine": wc.Raykar(),
         "votes": "majority-vote",
     }
     names = [f"sound {n}" for n in range(30)]

@@ -10,9 +10,6 @@ from sklearn.preprocessing import StandardScaler
 
 import wisecrowd as wc
 
-# Learning the dependence takes longer than all the rest of so small a fit. All folds
-# have 30 items, as in the doctest: each new shape is compiled.
-QUICK = {"n_inducing": 5, "max_epochs": 20, "dependence": 0.1}
 COLUMNS = ["fold", "n_items", "n_gold", "accuracy", "mean_likelihood", "log_loss"]
 
 
@@ -44,7 +41,7 @@ def long(crowd, ids):
 @pytest.fixture(scope="module")
 def found(crowd, X, ids, long):
     gold = dict(zip(ids[:27], crowd.classes[crowd.truth], strict=False))
-    model = wc.SVGPCR(**QUICK)
+    model = wc.Raykar()
     return wc.cross_validate(model, X, long, items=ids, gold=gold, n_splits=3)
 
 
@@ -61,14 +58,14 @@ def test_every_item_is_predicted_once_by_a_model_that_did_not_see_it(found):
 def test_a_frame_annotations_and_a_long_table_give_the_same(X, ids, long, found):
     table = pd.DataFrame(X, index=ids, columns=["x", "y"])
     answers = wc.Annotations.from_frame(long)
-    again = wc.cross_validate(wc.SVGPCR(**QUICK), table, answers, n_splits=3)
+    again = wc.cross_validate(wc.Raykar(), table, answers, n_splits=3)
     assert again["n_gold"].sum() == 0
     assert again["accuracy"].isna().all()
     assert_allclose(again["agreement"], found["agreement"])
 
 
 def test_a_pipeline_is_a_model_too(X, ids, long):
-    model = make_pipeline(StandardScaler(), wc.SVGPCR(**QUICK))
+    model = make_pipeline(StandardScaler(), wc.Raykar())
     found = wc.cross_validate(model, X, long, items=ids, n_splits=3)
     assert (found["agreement"] > 0.4).all()
     assert not hasattr(model[-1], "classes_")
@@ -77,8 +74,8 @@ def test_a_pipeline_is_a_model_too(X, ids, long):
 def test_grid_search_takes_a_matrix_of_answers(crowd, X, ids, long):
     answers = wc.Annotations.from_frame(long).align(ids)
     matrix = answers.to_matrix()
-    model = make_pipeline(StandardScaler(), wc.SVGPCR(**QUICK))
-    grid = {"svgpcr__natural_rate": [0.03, 0.2]}
+    model = make_pipeline(StandardScaler(), wc.Raykar())
+    grid = {"raykar__l2": [0.1, 1.0]}
     search = GridSearchCV(model, grid, cv=3, refit=False).fit(X, matrix)
     model.set_params(**search.best_params_).fit(X[:30], matrix[:30])
     labels = answers.classes[model.predict(X)]
@@ -88,11 +85,11 @@ def test_grid_search_takes_a_matrix_of_answers(crowd, X, ids, long):
 @pytest.mark.parametrize("n_splits", [1, 46])
 def test_a_number_of_folds_that_cannot_be_is_refused(n_splits, crowd, X):
     with pytest.raises(wc.InputError, match="n_splits"):
-        wc.cross_validate(wc.SVGPCR(**QUICK), X, crowd.answers, n_splits=n_splits)
+        wc.cross_validate(wc.Raykar(), X, crowd.answers, n_splits=n_splits)
 
 
 def test_answers_on_items_without_a_row_name_what_to_pass(X, long):
     with pytest.raises(wc.InputError, match="items="):
-        wc.SVGPCR(**QUICK).fit(X, long)
+        wc.Raykar().fit(X, long)
     with pytest.raises(wc.InputError, match="items="):
-        wc.cross_validate(wc.SVGPCR(**QUICK), X, long)
+        wc.cross_validate(wc.Raykar(), X, long)
