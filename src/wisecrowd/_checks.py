@@ -88,12 +88,30 @@ def _texts(names: Array, what: str) -> Array:
     return names
 
 
+# The hash tables of pandas 2 read a text up to its first NUL: "a\0b" would be "a\0c".
+TEXT_ENDS_AT_NUL = pd.factorize(np.array(["a\0b", "a\0c"], object))[0][1] == 0
+
+
 def as_series(values: Any, what: str) -> Any:
-    """Return values as a Series; refuse text that cannot be written."""
+    """Return values as a Series; refuse text that cannot be written or compared."""
     try:
-        return values if isinstance(values, pd.Series) else pd.Series(values)
+        series = values if isinstance(values, pd.Series) else pd.Series(values)
     except UnicodeEncodeError:
         raise InputError(_half_character(what)) from None
+    except OverflowError:  # of pandas 2; later ones keep such a number as an object
+        raise InputError(
+            f"one of the {what} ids is a number that does not fit into 64-bit "
+            f"integers. Give it as text."
+        ) from None
+    if TEXT_ENDS_AT_NUL and series.dtype == object:
+        names = pd.unique(series[series.map(type) == str])
+        if any("\0" in name for name in names):
+            raise InputError(
+                f"a text in {what} has the character NUL, which pandas "
+                f"{pd.__version__} cannot tell from the end of a text. Install pandas "
+                f"3 or later, or take the character out."
+            )
+    return series
 
 
 def _half_character(what: str) -> str:
