@@ -103,15 +103,17 @@ def as_series(values: Any, what: str) -> Any:
             f"one of the {what} ids is a number that does not fit into 64-bit "
             f"integers. Give it as text."
         ) from None
-    if TEXT_ENDS_AT_NUL and series.dtype == object:
-        names = pd.unique(series[series.map(type) == str])
-        if any("\0" in name for name in names):
-            raise InputError(
-                f"a text in {what} has the character NUL, which pandas "
-                f"{pd.__version__} cannot tell from the end of a text. Install pandas "
-                f"3 or later, or take the character out."
-            )
+    if TEXT_ENDS_AT_NUL and series.dtype == object and _has_nul(series):
+        raise InputError(
+            f"a text in {what} has the character NUL, which pandas {pd.__version__} "
+            f"cannot tell from the end of a text. Install pandas 3 or later, or take "
+            f"the character out."
+        )
     return series
+
+
+def _has_nul(series: Any) -> bool:
+    return any("\0" in name for name in series.unique() if isinstance(name, str))
 
 
 def _half_character(what: str) -> str:
