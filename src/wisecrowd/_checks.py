@@ -113,7 +113,7 @@ def as_series(values: Any, what: str) -> Any:
 
 
 def _has_nul(series: Any) -> bool:
-    return any("\0" in name for name in series.unique() if isinstance(name, str))
+    return any(isinstance(name, str) and "\0" in name for name in series)
 
 
 def _half_character(what: str) -> str:
