@@ -25,7 +25,8 @@ def saved(tmp_path_factory):
     found = {}
     models = {name: wc.load(SAVED / name) for name in OLD}
     answers = wc.read_annotations(SAVED / "answers.csv")
-    models["hard items"] = wc.BCC(dependence=0.2).fit(answers)
+    gold = {answers.items[0]: answers.classes[0]}
+    models["hard items"] = wc.BCC(dependence=0.2).fit(answers, gold=gold)
     for name, model in models.items():
         folder = tmp_path_factory.mktemp(name.replace(" ", "-"))
         wc.save(model, folder)
@@ -121,6 +122,17 @@ def test_hard_items_have_probabilities_and_decoys_that_are_classes(
     changed = tensors[name].astype(np.asarray(value).dtype)
     changed[0] = value
     refused(signed(tmp_path, body, tensors | {name: changed}), "damaged")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("accuracy", 1.1), ("log_loss", -1.0), ("n_gold", "all"), ("level", None)],
+)
+def test_a_calibration_has_shares_and_numbers(key, value, saved, tmp_path):
+    body, numbers = saved["hard items"]
+    body = json.loads(json.dumps(body))
+    body["fitted"]["learned_"]["fields"]["calibration"]["fields"][key] = value
+    refused(signed(tmp_path, body, unpacked(numbers)), "damaged")
 
 
 BOMBS = {

@@ -53,6 +53,17 @@ def mean(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows K"]:
     return counts / counts.sum(-1, keepdims=True)
 
 
+def log_mode(
+    counts: Float[np.ndarray, "A C K"], prior: Float[np.ndarray, "#A C K"]
+) -> Float[np.ndarray, "A C K"]:
+    """Return the log of the most probable R, whose rows are ∝ n + α − 1."""
+    out = counts + (prior - 1)
+    total = out.sum(-1, keepdims=True)
+    np.log(out, out=out)  # in place: with a million annotators the table is large
+    out -= np.log(total)
+    return out
+
+
 def log_norm(counts: Float[np.ndarray, "*rows K"]) -> Float[np.ndarray, "*rows"]:
     """Return log B(α) = Σₖ log Γ(αₖ) − log Γ(Σₖ αₖ)."""
     return np.asarray(gammaln(counts).sum(-1) - gammaln(counts.sum(-1)))

@@ -25,7 +25,7 @@ from wisecrowd.base import (
 from wisecrowd.fit.ending import Ended, Known, ended
 from wisecrowd.fit.soft_labels import check_estimator, learned_from, out_of_fold
 from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import combined
+from wisecrowd.fit.variational import CLASS_PRIOR, of_answers_alone
 from wisecrowd.fit.witness import (
     FROM_NOTHING,
     beyond_shares,
@@ -38,12 +38,10 @@ from wisecrowd.maths import crowd
 from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.maths.gold_ruler import measured_exponent
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import ConfusionMatrices
 
 __all__ = ["CrowdEM"]
 
 MAX_START = 200  # iterations of BCC before the first round
-START_TOL = 1e-7  # nats per answer, as BCC
 
 
 def exponent_of_predictions(
@@ -168,7 +166,9 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
             check_random_state(self.random_state).randint(2**31 - 1)
         )
         fold = rng.permutation(len(X)) % min(int(self.n_folds), len(X))
-        skills, proba = self._start(annotations)
+        proba, skills = of_answers_alone(
+            annotations, self.annotator_prior, MAX_START, CLASS_PRIOR
+        )
         # As in fit/em.py: threads of BLAS would mostly wait for one another.
         with (
             Trace("CrowdEM", self.n_rounds, self.progress) as trace,
@@ -194,24 +194,6 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
             end.calibration, end.labels.hard,
         )  # fmt: skip
         return learned, trace
-
-    def _start(self, annotations: Annotations) -> tuple[ConfusionMatrices, Array]:
-        """Return what the answers alone say: BCC."""
-        answers = annotations.codes
-        before = ConfusionMatrices.before_answers(
-            self.annotator_prior, annotations.annotators, *answers.shape[2:]
-        )
-        with Trace("annotators", total=MAX_START, show=False) as trace:
-            alone = combined(
-                answers,
-                before,
-                annotations.gold_codes,
-                trace=trace,
-                max_iter=MAX_START,
-                tol=START_TOL * len(answers),
-                warn=False,
-            )
-        return alone.skills.learned_from(answers, alone.proba), alone.proba
 
     def _predict_proba(self, X: Array) -> Array:
         said = bounded_log(self.learned_.classifier.proba(X))

@@ -15,7 +15,7 @@ from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices, WithHardI
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd
+from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
@@ -36,11 +36,7 @@ def most_probable_params(
     prior: Float[np.ndarray, "#A C K"],
 ) -> Params:
     """Return the M-step: π ∝ Σₙ q + s,  R ∝ n + α − 1 (modes; s = `SMOOTHING`)."""
-    log_confusion = counts + (prior - 1)
-    total = log_confusion.sum(-1, keepdims=True)
-    np.log(log_confusion, out=log_confusion)
-    log_confusion -= np.log(total)
-    return Params(np.log(class_shares(proba)), log_confusion)
+    return Params(np.log(class_shares(proba)), dirichlet.log_mode(counts, prior))
 
 
 def class_shares(proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, " C"]:

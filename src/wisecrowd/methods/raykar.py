@@ -15,7 +15,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd, logistic
+from wisecrowd.maths import crowd, dirichlet, logistic
 from wisecrowd.maths.logistic import Logistic, Weights
 from wisecrowd.maths.scaling import scaling
 from wisecrowd.registry import MethodInfo
@@ -31,15 +31,6 @@ class State(NamedTuple):
 
     proba: Float[np.ndarray, "N C"]
     weights: Weights
-
-
-def log_confusion(
-    counts: Float[np.ndarray, "A C K"], prior: Float[np.ndarray, "#A C K"]
-) -> Float[np.ndarray, "A C K"]:
-    """Return the log of the most probable R ∝ n + α − 1."""
-    mass = counts + (prior - 1)
-    out: Array = np.log(mass / mass.sum(-1, keepdims=True))
-    return out
 
 
 class Raykar(WithConfusionMatrices, CrowdClassifier):
@@ -158,7 +149,9 @@ class Raykar(WithConfusionMatrices, CrowdClassifier):
         unit = logistic.units(scaled, answers.n_classes, precision)
 
         def update(state: State) -> tuple[State, dict[str, float]]:
-            log_rows = log_confusion(crowd.soft_counts(answers, state.proba), prior)
+            log_rows = dirichlet.log_mode(
+                crowd.soft_counts(answers, state.proba), prior
+            )
             weights = logistic.better_weights(
                 state.weights, scaled, state.proba, precision, unit
             )

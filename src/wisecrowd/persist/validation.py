@@ -16,6 +16,7 @@ from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.maths.logistic import Logistic
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.methods.svgpcr.record import SparseGP
+from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.persist import records
 from wisecrowd.skills import (
     Ability,
@@ -47,6 +48,8 @@ def check_model(model: Any) -> None:
         _of_type(learned.skills, "skills", ConfusionMatrices)
     n_features = getattr(model, "n_features_in_", 0)
     _check_record(learned.skills, "skills", sizes | {"D": n_features})
+    if learned.calibration is not None:
+        _check_calibration(_of_type(learned.calibration, "calibration", Calibration))
     if learned.hard is not None:
         _check_hard_items(_of_type(learned.hard, "hard", HardItems), sizes)
     if hasattr(model, "easiness_"):
@@ -55,6 +58,13 @@ def check_model(model: Any) -> None:
         _check_number(model.sharpness_, "sharpness_", 0.0, np.inf)
     if isinstance(model, CrowdClassifier):
         _check_classifier(model, learned.classifier, sizes)
+
+
+def _check_calibration(found: Calibration) -> None:
+    for name, value in found._asdict().items():
+        least = -1.0 if name.startswith("overconfidence") else 0.0
+        most = np.inf if name in {"n_gold", "log_loss"} else 1.0
+        _check_number(value, name, least, most)
 
 
 def _check_hard_items(hard: HardItems, sizes: Sizes) -> None:

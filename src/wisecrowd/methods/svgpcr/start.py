@@ -5,14 +5,12 @@ from jaxtyping import Float
 from sklearn.cluster import KMeans
 
 from wisecrowd.annotations import Annotations
-from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import combined
+from wisecrowd.fit.variational import of_answers_alone
 from wisecrowd.maths import crowd
 from wisecrowd.skills import ConfusionMatrices
 
 N_FOR_START = 20_000  # items that k-means sees: more of them move no centre
 MAX_START = 50  # iterations of BCC before the first step
-START_TOL = 1e-7  # nats per answer, as BCC: on LabelMe less of it cost .012 of accuracy
 START_CLASS_PRIOR = 1.0  # as published; on LabelMe, 10 cost robust max .005
 FEW = 20  # items per inducing point; with more, k-means needs no distinct ones
 
@@ -42,20 +40,5 @@ def starting_skills(
     max_iter: int,
 ) -> ConfusionMatrices:
     """Return what the answers alone say about the annotators: BCC."""
-    answers, gold = annotations.codes, annotations.gold_codes
-    before = ConfusionMatrices.before_answers(
-        prior, annotations.annotators, *answers.shape[2:]
-    )
-    with Trace("annotators", total=max_iter, show=False) as trace:
-        alone = combined(
-            answers,
-            before,
-            gold,
-            trace=trace,
-            max_iter=max_iter,
-            class_prior=START_CLASS_PRIOR,
-            tol=START_TOL * len(answers),
-            warn=False,
-        )
-    skills = alone.skills.learned_from(answers, alone.proba)
-    return skills.with_dependence(dependence)
+    alone = of_answers_alone(annotations, prior, max_iter, START_CLASS_PRIOR)
+    return alone.skills.with_dependence(dependence)
