@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import logsumexp, xlogy
 from jaxtyping import Array, Float
 
@@ -78,7 +79,7 @@ class ItemTerms(NamedTuple):
     entropy: Float[Array, " B"]
 
     @property
-    def total(self) -> Float[Array, " B"]:
+    def total(self) -> Float[Array | np.ndarray, " B"]:
         """Return the three together: `best_bound` of the family."""
         return self.answers + self.features + self.entropy
 

@@ -7,7 +7,7 @@ What the annotators say about an item reaches the Gaussian process as one row, i
 *evidence* Σ E log R[a, c, y]; this file knows nothing else about them.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -59,8 +59,8 @@ class Bound(NamedTuple):
     log_hyperprior: Float[Array, ""]  # 0 unless the annotators' prior is learned
 
     @property
-    def total(self) -> Float[Array, ""]:
-        """Return the bound itself."""
+    def total(self) -> Any:
+        """Return the bound itself: a number of JAX or of NumPy, as the terms are."""
         gained = self.answers + self.features + self.entropy + self.log_hyperprior
         return gained - self.kl_gp - self.kl_annotators
 

@@ -94,9 +94,9 @@ class SVGPCRTask:
         """Return the recipe with the jitter that was needed."""
         return self.recipe._replace(jitter=float(state.jitter))
 
-    def number(self, value: float) -> jax.Array:
+    def number(self, value: float) -> np.ndarray:
         """Return a number in the precision of a batch."""
-        return jnp.asarray(value, self.dtype)
+        return np.asarray(value, self.dtype)
 
     # -- what the driver calls ----------------------------------------------------
 
@@ -115,9 +115,10 @@ class SVGPCRTask:
     def rates(self, pace: Pace) -> Rates:
         """Return how far each step of a chunk goes."""
         cooling = LEAST_RATE + (1 - LEAST_RATE) * pace.cooling
-        natural = self.natural_rate * pace.rate * pace.ramp * cooling
-        adam = self.learning_rate * pace.rate * pace.cooling
-        return Rates(jnp.asarray(natural), jnp.asarray(adam))
+        # NumPy's arrays go into compiled functions: jnp.asarray takes .2 ms each.
+        natural: Any = self.natural_rate * pace.rate * pace.ramp * cooling
+        adam: Any = self.learning_rate * pace.rate * pace.cooling
+        return Rates(natural, adam)
 
     def for_steps(
         self, state: State, rows: Int[np.ndarray, "T B"], rates: Rates
@@ -126,8 +127,8 @@ class SVGPCRTask:
         return (
             self.recipe_of(state),
             state.gp,
-            jnp.asarray(self.data.features.batches(rows)),
-            jnp.asarray(np.take(state.evidence, rows, axis=0)),
+            self.data.features.batches(rows),
+            np.take(state.evidence, rows, axis=0),
             self.number(state.epsilon),
             rates,
         )
@@ -160,18 +161,17 @@ class SVGPCRTask:
         """Return what the model says about the items of one piece, without filling."""
         found = steps.visited(*self.for_visited(state, X, evidence))
         # Cut by NumPy: JAX would compile a slice for every number of items.
-        return jax.tree.map(lambda part: jnp.asarray(np.asarray(part)[: len(X)]), found)
+        return jax.tree.map(lambda part: np.asarray(part)[: len(X)], found)
 
     def for_visited(self, state: State, X: Any, evidence: Any) -> tuple[Any, ...]:
         """Return what `steps.visited` is given: the items are filled up."""
         n_items = self.recipe.n_items
-        batch = Batch(
-            jnp.asarray(filled(X, n_items)), jnp.asarray(filled(evidence, n_items))
-        )
+        features: Any = filled(X, n_items)
+        said: Any = filled(evidence, n_items)
         return (
             self.recipe_of(state),
             state.gp,
-            batch,
+            Batch(features, said),
             self.number(state.epsilon),
             self.number(state.absorbed),
         )
@@ -183,16 +183,17 @@ class SVGPCRTask:
 
     def divergence(self, state: State) -> Divergence:
         """Return what the skills of the annotators cost."""
-        return Divergence(
-            jnp.asarray(state.skills.divergence()),
-            jnp.asarray(state.skills.log_hyperprior()),
-        )
+        divergence: Any = np.float64(state.skills.divergence())
+        log_hyperprior: Any = np.float64(state.skills.log_hyperprior())
+        return Divergence(divergence, log_hyperprior)
 
     def watched(self, state: State) -> Watched:
         """Return the bound on a fixed sample of the items."""
         terms = self.visited(state, *self.for_watched(state)).terms
         divergence = self.divergence(state)
-        bound = steps.bound(self.recipe, terms, state.gp.natural, divergence)
+        bound = jax.device_get(
+            steps.bound(self.recipe, terms, state.gp.natural, divergence)
+        )
         named = {name: float(value) for name, value in bound._asdict().items()}
         shared = named["log_hyperprior"] - named["kl_gp"] - named["kl_annotators"]
         named["bound"] = float(bound.total)
