@@ -1,6 +1,7 @@
 """``wisecrowd compare``: several methods on one file."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from numpy.testing import assert_allclose
 import wisecrowd as wc
 from mistakes import one_sentence
 from wisecrowd import metrics
-from wisecrowd.cli.compare import said_of_honesty
+from wisecrowd.cli.compare import notes_of, said_of_honesty
 from wisecrowd.results.comparison import honesty
 
 QUICK = ("-m", "dawid-skene,majority-vote")
@@ -24,7 +25,7 @@ def test_the_table_is_that_of_the_library(run, answers, gold):
     known = pd.read_csv(gold).set_index("item")["gold"]
     expected = wc.compare(["dawid-skene", "majority-vote"], read, gold=known)
     table = pd.DataFrame(found["methods"])
-    scores = [name for name in expected.columns if name != "seconds"]
+    scores = [name for name in expected.columns if name not in ("seconds", "megabytes")]
     pd.testing.assert_frame_equal(table[scores], expected[scores])
     assert found["n_gold"] == 60
     assert found["honesty"] == honesty(expected)
@@ -65,9 +66,9 @@ def test_smoothed_votes_are_a_row_and_a_note_says_who_is_more_honest(
     known = pd.read_csv(gold).set_index("item")["gold"]
     expected = wc.compare(["bcc", "dawid-skene"], read, gold=known)
     last = expected.iloc[-1]
-    names = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
-    assert row.split() == [
-        "smoothed-votes", *(f"{last[name]:.3f}" for name in names), "–", "–"
+    names = ("accuracy", "log_loss", "calibration_error")
+    assert row.split()[:-2] == [
+        "smoothed-votes", *(f"{last[name]:.3f}" for name in names), "–"
     ]  # fmt: skip
     for line in said_of_honesty(honesty(expected), 3):
         assert line in result.stderr
@@ -154,7 +155,7 @@ def test_methods_with_features_are_compared_with_the_others(run, answers, featur
 def test_a_method_that_cannot_be_fitted_is_a_note(run, answers, features):
     result = run("compare", answers, "-f", features, "-m", "majority-vote,svgp")
     assert result.exit_code == 0, result.output
-    assert "note: svgp could not be fitted: " in result.stderr
+    assert "note: svgp: it could not be fitted: " in result.stderr
 
 
 def test_a_method_with_features_is_refused_without_them(run, answers):
@@ -222,3 +223,52 @@ def test_scores_replace_a_file_only_with_force(run, answers, tmp_path):
     assert (tmp_path / "s.csv").read_text() == "mine"
     assert run(*command, "--force").exit_code == 0
     assert "majority-vote" in (tmp_path / "s.csv").read_text()
+
+
+def test_seeds_are_fitted_in_turn_and_shown_as_means(run, answers, gold):
+    command = ("compare", answers, "--gold", gold, "-m", "bcc", "--set", "dependence=0")
+    found = run(*command, "--seeds", 2, "--seed", 5, "--json")
+    assert [row["seed"] for row in json.loads(found.stdout)["methods"]] == [5, 5, 6, 6]
+    shown = run(*command, "--seeds", 2)
+    assert "means of 2 seeds" in shown.stdout
+    assert "±" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_a_method_that_runs_out_of_time_is_a_note(run, answers, monkeypatch):
+    def endless(self, annotations):
+        while True:
+            pass
+
+    monkeypatch.setattr(wc.GLAD, "_fit", endless)
+    command = ("compare", answers, "-m", "glad,majority-vote", "--held-out", 0)
+    result = run(*command, "--time-limit", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "note: glad: its fit took more than 1 seconds." in result.stderr
+    assert "majority-vote" in result.stdout
+
+
+def test_a_note_that_several_seeds_share_is_said_once():
+    scores = pd.DataFrame(
+        {"method": ["a", "b", "a"], "seed": [0, 0, 1], "note": ["slow", "", "slow"]}
+    )
+    assert notes_of(scores) == ["note: a (seed 0, 1): slow"]
+    assert notes_of(scores[:2]) == ["note: a: slow"]
+
+
+def test_the_figure_is_written_and_its_name_checked_before(run, answers, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "new" / "figure.png"
+    result = run("compare", answers, *QUICK, "--plot", path)
+    assert result.exit_code == 0, result.stderr
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert f"Wrote {path}" in result.stderr
+    one_sentence(run("compare", answers, *QUICK, "--plot", path), "--force")
+    other = run("compare", answers, *QUICK, "--plot", tmp_path / "figure.gif")
+    one_sentence(other, "PNG, SVG and PDF")
+
+
+def test_without_matplotlib_no_method_is_fitted(run, answers, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("compare", answers, *QUICK, "--plot", tmp_path / "figure.png")
+    one_sentence(result, "pip install 'wisecrowd[plot]'")

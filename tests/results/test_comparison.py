@@ -8,18 +8,20 @@ from sklearn.base import clone
 
 import wisecrowd as wc
 from wisecrowd import metrics
+from wisecrowd.results import limits
 from wisecrowd.results.comparison import (
     agreement_between,
     compared,
     honesty,
     log_likelihood_of_hidden,
     named_models,
+    over_seeds,
     smoothed_votes,
 )
 
 COLUMNS = [
     "method", "seed", "accuracy", "mean_likelihood", "log_loss", "calibration_error",
-    "gain", "gain_error", "unseen_answers", "seconds", "note",
+    "gain", "gain_error", "unseen_answers", "seconds", "megabytes", "note",
 ]  # fmt: skip
 QUICK = wc.BCC(dependence=None, progress=False)
 
@@ -234,3 +236,113 @@ def test_a_table_of_features_gives_the_ids(crowd):
     X = pd.DataFrame(crowd.X, index=crowd.answers.items[::-1])
     found = compared(["majority-vote"], crowd.answers, X=X)
     assert found.labels.index.tolist() == list(range(29, -1, -1))
+
+
+# -- seeds, time and memory ---------------------------------------------------------
+
+
+class Endless(wc.MajorityVote):
+    """Never finishes, and goes on after every error."""
+
+    def _fit(self, annotations):
+        while True:
+            try:
+                sum(range(1000))
+            except Exception:
+                continue
+
+
+def test_a_method_without_end_runs_out_of_time_and_the_others_are_compared(crowd, gold):
+    models = {"endless": Endless(), "votes": wc.MajorityVote()}
+    table = wc.compare(models, crowd.answers, gold=gold, time_limit=1)
+    assert table["note"].tolist() == ["its fit took more than 1 seconds.", "", ""]
+    assert table["accuracy"].notna().tolist() == [False, True, True]
+
+
+class EndlessSecond(wc.MajorityVote):
+    """Fits all answers, and never a part of them."""
+
+    def _fit(self, annotations):
+        while len(annotations) < 100:
+            pass
+        return super()._fit(annotations)
+
+
+def test_a_second_fit_without_end_leaves_the_scores_of_the_first(gold):
+    crowd = wc.simulate(25, 4, 2, answers_per_item=4, random_state=0)
+    table = wc.compare({"m": EndlessSecond()}, crowd.answers, time_limit=1)
+    assert table["note"].tolist() == ["its second fit took more than 1 seconds."]
+    assert np.isfinite(table["seconds"][0])
+    assert np.isnan(table["unseen_answers"][0])
+
+
+def test_no_exception_is_left_after_a_time_limit():
+    for _ in range(200):  # the timer fires at any moment, also after the block
+        try:
+            with limits.time_limit(1e-4):
+                pass
+        except limits.OutOfTime:
+            continue
+    sum(range(10_000))
+
+
+class Greedy(wc.MajorityVote):
+    """Takes 200 megabytes while it is fitted."""
+
+    def _fit(self, annotations):
+        np.ones(200 * 2**17)
+        return super()._fit(annotations)
+
+
+def test_memory_is_the_peak_of_the_fit(crowd):
+    table = wc.compare({"a": Greedy(), "b": wc.MajorityVote()}, crowd.answers)
+    if table["megabytes"].isna().all():
+        pytest.skip("this system does not tell the peak of memory")
+    greedy, modest = table["megabytes"]
+    assert 180 < greedy < 300
+    assert modest < 50
+
+
+def test_where_memory_is_not_known_it_is_nan(crowd, monkeypatch, tmp_path):
+    monkeypatch.setattr(limits, "CLEAR_REFS", tmp_path)
+    table = wc.compare(["majority-vote"], crowd.answers)
+    assert np.isnan(table["megabytes"][0])
+    assert table["seconds"][0] > 0
+
+
+def test_over_seeds_are_means_and_deviations(crowd, gold):
+    table = wc.compare([QUICK], crowd.answers, gold=gold, seeds=[3, 4, 5])
+    found = over_seeds(table)
+    assert found["method"].tolist() == ["bcc", "smoothed-votes"]
+    assert found["n_fits"].tolist() == [3, 3]
+    bcc = table[table["method"] == "bcc"]
+    assert_allclose(found["unseen_answers"][0], bcc["unseen_answers"].mean())
+    assert_allclose(found["unseen_answers_sd"][0], bcc["unseen_answers"].std(ddof=1))
+    assert found["unseen_answers_sd"][0] > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"time_limit": 0}, "time_limit"), ({"seeds": []}, "seeds is empty")],
+)
+def test_settings_of_a_comparison_are_checked(crowd, given, words):
+    with pytest.raises(wc.InputError, match=words):
+        wc.compare(["majority-vote"], crowd.answers, **given)
+
+
+def test_the_figure_has_a_panel_per_score_and_a_row_per_method(crowd, gold):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    models = {"votes": wc.MajorityVote(), "bcc": QUICK}
+    table = wc.compare(models, crowd.answers, gold=gold, seeds=[0, 1])
+    nothing = table.iloc[:1].assign(method="slow", accuracy=np.nan)
+    table = pd.concat([nothing, table])
+    figure = wc.plot_comparison(table)
+    titles = [ax.get_title() for ax in figure.axes]
+    assert titles[:2] == ["accuracy", "log loss (lower is better)"]
+    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert names == ["slow", "votes", "bcc"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["no result"]
+    matplotlib.pyplot.close(figure)
+    with pytest.raises(wc.InputError, match="no column 'accuracy'"):
+        wc.plot_comparison(table.drop(columns="accuracy"))

@@ -1,5 +1,6 @@
 """``wisecrowd compare``: several methods on one file of answers."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,12 +12,15 @@ from wisecrowd.registry import METHODS
 
 HEADINGS = {
     "accuracy": "accuracy",
-    "mean_likelihood": "likelihood",
     "log_loss": "log loss",
     "calibration_error": "calibration",
     "unseen_answers": "unseen",
     "seconds": "seconds",
+    "megabytes": "MB",
 }
+DIGITS = {"seconds": 1, "megabytes": 0}  # behind the point; 3 for all else
+WITH_DEVIATION = ("accuracy", "log_loss")  # there is no room for more
+MOST_BESIDE = 6  # methods whose agreement fits into a table
 
 
 @cfg.with_settings()
@@ -60,9 +64,30 @@ def compare(
             "them. 0: no second fit.",
         ),
     ] = 0.1,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Fit every method so often, with the seeds --seed, --seed + 1, ...",
+        ),
+    ] = 1,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Give up a fit that takes longer. Default: no limit.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Figure to write: PNG, SVG or PDF. Needs matplotlib."
+        ),
     ] = None,
     seed: opt.Seed = 0,
     force: opt.Force = False,
@@ -88,9 +113,17 @@ def compare(
     from wisecrowd.cli.show import say
     from wisecrowd.io.join import join_features, join_note
     from wisecrowd.results.comparison import compared
-    from wisecrowd.results.run_folder import check_table_file, write_table
+    from wisecrowd.results.comparison_figure import plot_comparison
+    from wisecrowd.results.run_folder import (
+        check_figure_file,
+        check_table_file,
+        write_figure,
+        write_table,
+    )
 
-    check_table_file(out, opt.inputs(reading, path, features, gold), force=force)
+    given = opt.inputs(reading, path, features, gold)
+    check_table_file(out, given, force=force)
+    check_figure_file(plot, given, force=force)
     read, X, notes = opt.answers_from(path, reading), None, []
     if features is not None:
         table = opt.features_from(features, reading_table)
@@ -99,11 +132,13 @@ def compare(
     known, more = opt.gold_from(gold, read)
     say_read(read, [*notes, *more], quiet=quiet)
     found = compared(
-        models, read, X=X, items=read.items, gold=known, seeds=[seed],
-        held_out=held_out,
+        models, read, X=X, items=read.items, gold=known,
+        seeds=range(seed, seed + seeds), held_out=held_out, time_limit=time_limit,
     )  # fmt: skip
     if out is not None:
         write_table(found.scores, out)
+    if plot is not None:
+        write_figure(plot_comparison(found.scores), plot)
     n_gold = len(read.gold if known is None else known)
     _report(found, read, n_gold, as_json=as_json, quiet=quiet)
     if out is not None and not quiet:
@@ -111,6 +146,8 @@ def compare(
         said = counted(n_methods - bool(n_gold), "method")
         also = " and of smoothed votes" if n_gold else ""
         say(f"Wrote {out}: the scores of {said}{also}.")
+    if plot is not None and not quiet:
+        say(f"Wrote {plot}: the figure.")
 
 
 def _names(methods: str | None, *, with_features: bool) -> list[str]:
@@ -150,9 +187,19 @@ def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -
         if than_votes is not None:
             say(*said_of_honesty(than_votes, read.n_classes))
     if not quiet:
-        for name, note in found.scores[["method", "note"]].values.tolist():
-            if note:
-                say(f"note: {name} could not be fitted: {as_options(note)}")
+        for line in notes_of(found.scores):
+            say(as_options(line))
+
+
+def notes_of(scores: Any) -> list[str]:
+    """Return what went wrong: one line per method and note, with the seeds."""
+    lines = []
+    with_notes = scores[scores["note"] != ""]
+    for (name, note), rows in with_notes.groupby(["method", "note"], sort=False):
+        seeds = ", ".join(map(str, rows["seed"]))
+        where = f" (seed {seeds})" if scores["seed"].nunique() > 1 else ""
+        lines.append(f"note: {name}{where}: {note}")
+    return lines
 
 
 def said_of_honesty(than_votes: dict[str, list[str]], n_classes: int) -> list[str]:
@@ -177,15 +224,27 @@ def said_of_honesty(than_votes: dict[str, list[str]], n_classes: int) -> list[st
 
 def _show(scores: Any, between: Any, alpha: float, n_gold: int) -> None:
     from wisecrowd.cli.show import number, show_table
+    from wisecrowd.results.comparison import over_seeds
 
     against = f"{n_gold:,} gold items" if n_gold else "no gold classes"
-    title = f"Methods ({against}; Krippendorff's alpha of the answers {number(alpha)})"
+    n_seeds = scores["seed"].nunique()
+    means = f", means of {n_seeds} seeds" if n_seeds > 1 else ""
+    title = f"Methods{means} ({against}; Krippendorff's alpha {number(alpha)})"
     shown = [name for name in HEADINGS if scores[name].notna().any()]
     rows = [
-        (row["method"], *(number(row[n], 1 if n == "seconds" else 3) for n in shown))
-        for row in scores.to_dict("records")
+        (row["method"], *(_cell(row, name) for name in shown))
+        for row in over_seeds(scores).to_dict("records")
     ]
     show_table(title, ("<method", *(HEADINGS[name] for name in shown)), rows)
-    if len(between) > 1:
+    if 1 < len(between) <= MOST_BESIDE:
         share = [(n, *(f"{v:.1%}" for v in between.loc[n])) for n in between.index]
         show_table("Items with the same label", ("<", *between.columns), share)
+
+
+def _cell(row: Any, name: str) -> str:
+    from wisecrowd.cli.show import number
+
+    digits, spread = DIGITS.get(name, 3), row[f"{name}_sd"]
+    text = number(row[name], digits)
+    known = name in WITH_DEVIATION and math.isfinite(spread)
+    return f"{text} ± {number(spread, digits)}" if known else text

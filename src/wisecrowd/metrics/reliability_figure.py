@@ -9,8 +9,8 @@ HEIGHTS = (4, 1)  # of the curve and of the histogram
 MARGIN = 0.02  # around the unit square, so that no point is cut
 
 
-def drawn(found: Any, ax: Any = None) -> Any:
-    """Draw a reliability diagram with the histogram of confidence below it."""
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, or say how to install it."""
     try:
         from matplotlib import pyplot as plt
     except ImportError:
@@ -18,8 +18,13 @@ def drawn(found: Any, ax: Any = None) -> Any:
             "the figure needs matplotlib, which is not installed. Install it with "
             "pip install 'wisecrowd[plot]'."
         ) from None
+    return plt
+
+
+def drawn(found: Any, ax: Any = None) -> Any:
+    """Draw a reliability diagram with the histogram of confidence below it."""
     if ax is None:
-        _, ax = plt.subplots(figsize=(4.6, 5.6), layout="constrained")
+        _, ax = pyplot().subplots(figsize=(4.6, 5.6), layout="constrained")
     _draw_curve(ax, found)
     place = ax.get_subplotspec()
     if place is not None:  # a part of the place is for the histogram
@@ -53,7 +58,7 @@ def _draw_curve(ax: Any, found: Any) -> None:
         title=f"calibration error {found.calibration_error:.3f}",
         title_fontsize="small", alignment="left",
     )  # fmt: skip
-    _open_frame(ax)
+    open_frame(ax)
 
 
 def _draw_histogram(ax: Any, found: Any) -> None:
@@ -66,9 +71,10 @@ def _draw_histogram(ax: Any, found: Any) -> None:
     ax.bar_label(bars, counts, fontsize="x-small", padding=1)
     ax.set(xlabel="confidence", ylabel="items")
     ax.margins(y=0.25)
-    _open_frame(ax)
+    open_frame(ax)
 
 
-def _open_frame(ax: Any) -> None:
+def open_frame(ax: Any) -> None:
+    """Draw no frame above and on the right."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

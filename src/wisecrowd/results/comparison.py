@@ -1,6 +1,5 @@
 """Several methods on the same answers, side by side."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, as_annotations, made_annotations
@@ -18,6 +17,7 @@ from wisecrowd.features import row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
 from wisecrowd.registry import METHODS, method_name
+from wisecrowd.results import limits
 from wisecrowd.results.summary import SCORES
 
 BASELINE = "smoothed-votes"
@@ -52,6 +52,7 @@ def compare(
     gold: Gold | None = None,
     seeds: Sequence[int] = (0,),
     held_out: float | int = 0.1,
+    time_limit: float | int | None = None,
 ) -> pd.DataFrame:
     """Fit several methods to the same answers, and score them.
 
@@ -76,6 +77,9 @@ def compare(
     held_out : float
         Share of the answers that is hidden from a second fit, to be predicted by it.
         0: no second fit.
+    time_limit : float, optional
+        Seconds after which a fit is given up. The method then has no scores, and its
+        `note` says so. Default: none.
 
     Returns
     -------
@@ -95,10 +99,13 @@ def compare(
         unseen_answers
             Mean log probability of the held-out answers. Closer to 0 is better, and no
             gold is needed.
-        seconds
-            Time of the first fit.
+        seconds, megabytes
+            Time of the first fit, and its peak of memory above what the process had in
+            use before. Memory is NaN where the system does not tell it (it does on
+            Linux).
         note
-            Why a method could not be fitted; empty if it was.
+            Why a method could not be fitted, or what else went wrong; empty if nothing
+            did.
 
     Examples
     --------
@@ -117,6 +124,7 @@ def compare(
         gold=gold,
         seeds=seeds,
         held_out=held_out,
+        time_limit=time_limit,
     )
     return found.scores
 
@@ -130,12 +138,10 @@ def compared(
     gold: Gold | None = None,
     seeds: Sequence[int] = (0,),
     held_out: float | int = 0.1,
+    time_limit: float | int | None = None,
 ) -> Comparison:
     """Return the scores of :func:`compare`, and the labels of every method."""
-    if not 0 <= held_out < 1:
-        raise InputError(
-            f"held_out={held_out!r} must be a share of the answers, from 0 to below 1."
-        )
+    _check_arguments(seeds, held_out, time_limit)
     models = named_models(methods, with_features=X is not None)
     _check_features(models, X)
     annotations = made_annotations(answers)
@@ -151,7 +157,9 @@ def compared(
     for seed in seeds:
         hidden = np.random.default_rng(seed).random(len(annotations)) < held_out
         for name, model in models.items():
-            row, found = _row(with_seed(model, seed), annotations, X, hidden)
+            row, found = _row(
+                with_seed(model, seed), annotations, X, hidden, time_limit
+            )
             proba = None if found is None else found.label_proba_
             rows.append({"method": name, "seed": seed, **against(proba), **row})
             if found is not None:
@@ -162,6 +170,49 @@ def compared(
     if not labels:
         raise InputError(f"no method could be fitted. {rows[0]['note']}")
     return Comparison(pd.DataFrame(rows), pd.DataFrame(labels, index=annotations.items))
+
+
+def _check_arguments(
+    seeds: Sequence[int], held_out: float | int, time_limit: float | int | None
+) -> None:
+    if not 0 <= held_out < 1:
+        raise InputError(
+            f"held_out={held_out!r} must be a share of the answers, from 0 to below 1."
+        )
+    if time_limit is not None:
+        number(time_limit, "time_limit", "seconds, above 0", lambda v: 0 < v < np.inf)
+    if not len(seeds):
+        raise InputError("seeds is empty. Give at least one, such as seeds=[0].")
+
+
+def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of every score over the seeds, and its standard deviation.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        What :func:`compare` returns.
+
+    Returns
+    -------
+    DataFrame
+        One row per method, in their order. `n_fits` is the number of seeds with which
+        the method was fitted. The standard deviation of `accuracy` is in
+        `accuracy_sd`, and so on; it is NaN for a single fit.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["a", "a"], "seed": [0, 1], "note": "",
+    ...                       "accuracy": [0.8, 0.9], "seconds": [1.0, 3.0]})
+    >>> over_seeds(table).round(3).values.tolist()
+    [['a', 2, 0.85, 0.071, 2.0, 1.414]]
+    """
+    by_method = scores.drop(columns=["seed", "note"]).groupby("method", sort=False)
+    mean, spread = by_method.mean(), by_method.std()
+    out = pd.DataFrame({"n_fits": by_method.count().max(axis=1)})
+    for name in mean:
+        out[name], out[f"{name}_sd"] = mean[name], spread[name]
+    return out.reset_index()
 
 
 def agreement_between(labels: pd.DataFrame) -> pd.DataFrame:
@@ -337,21 +388,35 @@ def surprise(
 
 
 def _not_fitted(note: str) -> dict[str, Any]:
-    return {"unseen_answers": np.nan, "seconds": np.nan, "note": note}
+    costs = {"seconds": np.nan, "megabytes": np.nan}
+    return {"unseen_answers": np.nan, **costs, "note": note}
 
 
 def _row(
-    model: Any, annotations: Annotations, X: Any, hidden: Any
+    model: Any,
+    annotations: Annotations,
+    X: Any,
+    hidden: Any,
+    seconds: float | int | None,
 ) -> tuple[dict[str, Any], Any]:
-    """Return time and fit of a method, and its model; or why it could not be fitted."""
+    """Return cost and fit of a method, and its model; or why it could not be fitted."""
     try:
-        began = time.perf_counter()
-        fitted = _fitted(model, annotations, X)
-        seconds = time.perf_counter() - began
-        unseen = log_likelihood_of_hidden(clone(model), annotations, hidden, X)
+        with limits.time_limit(seconds), limits.measured() as cost:
+            fitted = _fitted(model, annotations, X)
     except InputError as error:
-        return _not_fitted(str(error)), None
-    return {"unseen_answers": unseen, "seconds": seconds, "note": ""}, fitted
+        return _not_fitted(f"it could not be fitted: {error}"), None
+    except limits.OutOfTime:
+        return _not_fitted(f"its fit took more than {seconds:g} seconds."), None
+    unseen, note = float("nan"), ""
+    try:
+        with limits.time_limit(seconds):
+            unseen = log_likelihood_of_hidden(clone(model), annotations, hidden, X)
+    except InputError as error:
+        note = f"it could not be fitted without the held-out answers: {error}"
+    except limits.OutOfTime:
+        note = f"its second fit took more than {seconds:g} seconds."
+    costs = {"seconds": cost.seconds, "megabytes": cost.megabytes}
+    return {"unseen_answers": unseen, **costs, "note": note}, fitted
 
 
 def _fitted(model: Any, annotations: Annotations, X: Any) -> Any:

@@ -14,6 +14,7 @@ from wisecrowd._files import check_outputs, replacing
 from wisecrowd._text import for_spreadsheet
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.sources import MISSING
+from wisecrowd.metrics.reliability_figure import pyplot
 from wisecrowd.persist import save
 from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours
 from wisecrowd.results.tables import annotator_table, confusion_table, label_table
@@ -60,6 +61,13 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     write = _write_csv if path.suffix.lower() == ".csv" else _write_parquet
     with replacing(path) as temporary:
         write(table, temporary)
+
+
+def write_figure(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib, in the format that the ending of its name says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format=path.suffix.lower().lstrip("."), dpi=150)
 
 
 def check_folder(
@@ -110,12 +118,53 @@ def check_table_file(
     force : bool
         Whether to replace a file that exists.
     """
+    _check_file(path, {".csv": "CSV", ".parquet": "Parquet"}, inputs, force=force)
+
+
+def check_figure_file(
+    path: Path | None, inputs: Iterable[Path | None], *, force: bool
+) -> None:
+    """Refuse a file that `write_figure` could not or should not write.
+
+    Parameters
+    ----------
+    path : path or None
+        The file to be written, if any.
+    inputs : paths
+        The files that are read. None of them is ever replaced.
+    force : bool
+        Whether to replace a file that exists.
+
+    Raises
+    ------
+    InputError
+        Also if a figure is wanted and matplotlib is not installed.
+    """
+    formats = {".png": "PNG", ".svg": "SVG", ".pdf": "PDF"}
+    _check_file(path, formats, inputs, force=force)
     if path is None:
         return
-    if path.suffix.lower() not in (".csv", ".parquet"):
+    try:
+        pyplot()
+    except ImportError as error:
+        raise InputError(str(error)) from None
+
+
+def _check_file(
+    path: Path | None,
+    formats: dict[str, str],
+    inputs: Iterable[Path | None],
+    *,
+    force: bool,
+) -> None:
+    if path is None:
+        return
+    if path.suffix.lower() not in formats:
+        *most, last = formats.values()
+        *endings, other = formats
         raise InputError(
-            f"{path}: only CSV and Parquet can be written. End the name in .csv or "
-            f".parquet."
+            f"{path}: only {', '.join(most)} and {last} can be written. End the name "
+            f"in {', '.join(endings)} or {other}."
         )
     if path.is_dir():
         raise InputError(f"{path}: this is a folder. Choose another name.")
