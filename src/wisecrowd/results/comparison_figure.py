@@ -81,7 +81,9 @@ def _draw_panel(ax: Any, scores: pd.DataFrame, methods: list[str], name: str) ->
     baseline = scores.loc[scores["method"] == BASELINE, name].dropna()
     if len(baseline):
         ax.axvline(baseline.mean(), ls="--", lw=1, color="0.45")
-    if least is not None:
+    if least is None:
+        ax.locator_params(axis="x", nbins=4)
+    else:
         ax.set_xscale("log")
     ax.set_title(PANELS[name], fontsize="small")
     ax.grid(axis="y", color="0.92")
