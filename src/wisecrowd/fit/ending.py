@@ -11,7 +11,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd, gold_ruler
+from wisecrowd.fit.variational import CLASS_PRIOR, class_counts
+from wisecrowd.fit.witness import Heard, best_sharpness, beyond_shares, explained
+from wisecrowd.maths import crowd, dirichlet, gold_ruler
 from wisecrowd.maths.hard_items import FinalLabels
 from wisecrowd.metrics.calibration import Calibration, calibration
 from wisecrowd.skills import ConfusionMatrices
@@ -55,6 +57,17 @@ class Known(NamedTuple):
         """Return what a method without features knows."""
         nothing = np.zeros_like(proba)
         return cls(answers, gold, proba, np.log(class_prior)[None], nothing)
+
+    @classmethod
+    def of_features(
+        cls,
+        answers: Answers,
+        gold: Int[np.ndarray, " N"],
+        beyond: Float[np.ndarray, "N C"],
+        found: Heard,
+    ) -> "Known":
+        """Return what is known once the predictions were heard."""
+        return cls(answers, gold, found.proba, found.log_class, beyond, found.sharpness)
 
 
 class Ended(NamedTuple):
@@ -118,6 +131,57 @@ def ended(
         answers, log_class, known.gold, known.proba, sharpness * known.beyond
     )
     return Ended(labels, skills, honest)
+
+
+def learned_again(
+    first: Known, known: Known, end: Ended
+) -> tuple[Float[np.ndarray, "N C"], ConfusionMatrices]:
+    """Return labels and skills to learn a classifier from once more.
+
+    The skills were learned from labels that take the answers as independent. Where
+    annotators err together, such labels repeat their mistakes, and the skills are too
+    high. The final labels are discounted for that and use the features, so skills and
+    classifier are learned from them again. Without good features this would only make
+    the labels less certain: answers alone cannot show that they are wrong together. So
+    the final labels have the weight √s and the `first` ones the rest, where s is the
+    share of the classes' entropy that the features explain.
+    """
+    weight = explained(known.log_class + known.sharpness * known.beyond) ** 0.5
+    proba = weight * end.proba + (1 - weight) * first.proba
+    return proba, end.skills.learned_from(known.answers, proba)
+
+
+def known_again(
+    known: Known,
+    proba: Float[np.ndarray, "N C"],
+    skills: ConfusionMatrices,
+    alone: Float[np.ndarray, "N C"],
+    rng: np.random.RandomState,
+    bounds: tuple[float, float],
+) -> Known:
+    """Return what is known with the predictions of a classifier learned again.
+
+    Parameters
+    ----------
+    known : Known
+        What was known before.
+    proba, skills
+        The labels that the classifier was learned from, and their skills.
+    alone : array (N, C)
+        Log probability of the classes by the features, without the item's own answers.
+    rng : RandomState
+        Chooses the items that the sharpness is fitted to.
+    bounds : pair of floats
+        Lowest and highest logarithm of the sharpness.
+    """
+    beyond = beyond_shares(alone)
+    log_class = np.log(dirichlet.mean(class_counts(proba, CLASS_PRIOR)))
+    said = skills.evidence_of_others(known.answers, proba)
+    said = crowd.clamped(said, known.gold)
+    sharpness = best_sharpness(beyond, log_class, said, rng, bounds)
+    return known._replace(
+        proba=proba, log_class=log_class[None], beyond=beyond, sharpness=sharpness
+    )
 
 
 def ruler_of(

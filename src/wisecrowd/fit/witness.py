@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import minimize_scalar
+from scipy.special import entr
 
 from wisecrowd.answers import Answers
 from wisecrowd.fit.variational import CLASS_PRIOR, class_counts
@@ -148,6 +149,23 @@ def best_sharpness(
 
     best = minimize_scalar(unlikely, bounds=bounds, method="bounded")
     return float(np.exp(best.x))
+
+
+def explained(log_prior: Float[np.ndarray, "N C"]) -> float:
+    """Return the share of the classes' entropy that predictions explain.
+
+    1 − H(z | x) / H(z): 0 if all items have the same prediction, 1 if every prediction
+    is certain.
+
+    Examples
+    --------
+    >>> round(explained(np.log([[0.9, 0.1], [0.1, 0.9]])), 2)
+    0.53
+    """
+    given = crowd.posterior(log_prior)[0]
+    shares = given.mean(0)
+    left, all_of_it = entr(given).sum(1).mean(), entr(shares).sum()
+    return float(max(0.0, 1 - left / all_of_it)) if all_of_it > 0 else 0.0
 
 
 def exponent_for(

@@ -2,8 +2,8 @@
 
 Two steps in turn: a clone of the classifier predicts every item without having seen
 its label (K folds), and the predictions are combined with the answers as one more
-witness, with a fitted sharpness, which gives labels and annotators. The labels at the
-end are those of BCC and SVGPCR: dependent answers, hard items, leave-one-out.
+witness, with a fitted sharpness, which gives labels and annotators. The labels of every
+round are made as in BCC and SVGPCR: dependent answers, hard items, leave-one-out.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from wisecrowd.base import (
     WithConfusionMatrices,
     WithHardItems,
 )
-from wisecrowd.fit.ending import Ended, Known, ended
+from wisecrowd.fit.ending import Ended, Known, ended, known_again, learned_again
 from wisecrowd.fit.soft_labels import check_estimator, learned_from, out_of_fold
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import CLASS_PRIOR, of_answers_alone
@@ -65,6 +65,13 @@ def exponent_of_predictions(
     return measured_exponent(alone[at], known.gold[at], exponent)
 
 
+def likelihood_of(known: Known, skills: Any) -> float:
+    """Return the log-likelihood of the answers, each item's own part left out."""
+    said = skills.evidence_of_others(known.answers, known.proba)
+    log_prior = known.log_class + known.sharpness * known.beyond
+    return float(log_likelihood(log_prior, said).sum())
+
+
 class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
     """A classifier of your own, learned from the answers of a crowd.
 
@@ -76,7 +83,9 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
         passed as weights, or by repeating rows if it takes no sample_weight. None: a
         multinomial regression with the prior of :class:`Raykar`.
     n_rounds : int
-        Rounds of predictions, then labels and annotators.
+        Rounds of predictions, then labels and annotators. From the second round on,
+        classifier and annotators are learned from the final labels of the round before,
+        as far as the features explain the classes.
     n_folds : int
         Parts of the items. Each part is predicted by a classifier that was learned from
         the others.
@@ -174,17 +183,22 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
             Trace("CrowdEM", self.n_rounds, self.progress) as trace,
             threadpool_limits(1, user_api="blas"),
         ):
-            for _ in range(self.n_rounds):
+            for number in range(self.n_rounds):
                 alone = bounded_log(out_of_fold(self.estimator, X, proba, fold))
-                beyond = beyond_shares(alone)
-                proba, skills, log_class, sharpness = heard(
-                    answers, gold, beyond, proba, skills, rng, bounds=FROM_NOTHING
+                if number == 0:
+                    beyond = beyond_shares(alone)
+                    found = heard(
+                        answers, gold, beyond, proba, skills, rng, bounds=FROM_NOTHING
+                    )
+                    skills = found.skills
+                    known = first = Known.of_features(answers, gold, beyond, found)
+                else:
+                    known = known_again(known, proba, skills, alone, rng, FROM_NOTHING)
+                end = ended(known, skills, self.dependence, rng)
+                trace.record(
+                    sharpness=known.sharpness, bound=likelihood_of(known, skills)
                 )
-                said = skills.evidence_of_others(answers, proba)
-                likely = log_likelihood(log_class + sharpness * beyond, said)
-                trace.record(sharpness=sharpness, bound=float(likely.sum()))
-            known = Known(answers, gold, proba, log_class, beyond, sharpness)
-            end = ended(known, skills, self.dependence, rng)
+                proba, skills = learned_again(first, known, end)
             classifier = learned_from(self.estimator, X, end.proba)
         self.sharpness_ = exponent_of_predictions(known, end, alone)
         skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
