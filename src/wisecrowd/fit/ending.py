@@ -12,11 +12,21 @@ from jaxtyping import Float, Int
 
 from wisecrowd.answers import Answers
 from wisecrowd.fit.variational import CLASS_PRIOR, class_counts
-from wisecrowd.fit.witness import Heard, best_sharpness, beyond_shares, explained
+from wisecrowd.fit.witness import (
+    FROM_NOTHING,
+    Heard,
+    best_sharpness,
+    explained,
+    exponent_for,
+)
 from wisecrowd.maths import crowd, dirichlet, gold_ruler
 from wisecrowd.maths.hard_items import FinalLabels
 from wisecrowd.metrics.calibration import Calibration, calibration
 from wisecrowd.skills import ConfusionMatrices
+
+SHARED = 0.3  # correlation of mistakes of the crowd and of features that explain all
+LEAST_TRUST = 1e-3  # in an exponent: its logarithm stays finite
+LEAST_PROBA = 1e-30  # of the answers under a class, for the same reason
 
 
 class Known(NamedTuple):
@@ -69,6 +79,29 @@ class Known(NamedTuple):
         """Return what is known once the predictions were heard."""
         return cls(answers, gold, found.proba, found.log_class, beyond, found.sharpness)
 
+    @property
+    def trust(self) -> float:
+        """The root of the share of the classes' entropy that the features explain.
+
+        Weak features are no independent witness: what they predict is often what the
+        crowd gets wrong. On two real crowds, labels are best if features count this
+        much, and with features that explain everything nothing is lost.
+        """
+        if not self.beyond.any():  # no features: exactly 0
+            return 0.0
+        share = explained(self.log_class + self.sharpness * self.beyond)
+        return float(share**0.5)
+
+    @property
+    def shared(self) -> float:
+        """The correlation of the crowd's mistakes with those of the features."""
+        return SHARED * self.trust
+
+    @property
+    def exponent(self) -> float:
+        """The exponent of what the features say, in the final labels."""
+        return self.sharpness * max(self.trust, LEAST_TRUST) / (1 + self.shared)
+
 
 class Ended(NamedTuple):
     """Labels and skills; how honest the labels are, where there is gold."""
@@ -93,7 +126,11 @@ def finished(
     if dependence is None:
         end = Ended(FinalLabels(known.proba, None), skills)
     else:
-        end = ended(known, skills, dependence, np.random.RandomState(0))
+        rng = np.random.RandomState(0)
+        if known.beyond.any():  # predictions were given
+            _, end = ended_with_features(known, skills, dependence, rng, FROM_NOTHING)
+        else:
+            end = ended(known, skills, dependence, rng)
         counts = crowd.soft_counts(known.answers, end.proba)
         end = end._replace(skills=end.skills.with_statistics(counts))
     return end._replace(skills=end.skills.with_doubt(known.answers, end.proba))
@@ -107,30 +144,53 @@ def ended(
 ) -> Ended:
     """Return the final labels, with the skills that they are made with.
 
-    Gold sets the dependence, the share of hard items and the sharpness, unless the
-    user has set the `dependence`.
+    Gold sets the dependence, the share of hard items and the exponent of what the
+    features say, unless the user has set the `dependence`.
     """
     answers, log_class = known.answers, known.log_class
-    skills = skills.with_dependence(dependence)
+    exponent, shared = known.exponent, known.shared
+    if dependence == 0:  # all witnesses are independent
+        exponent, shared = known.sharpness, 0.0
+    skills = skills.with_dependence(dependence).with_shared(shared)
     if dependence == "learn":
-        log_prior = log_class + known.sharpness * known.beyond
+        log_prior = log_class + exponent * known.beyond
         skills = skills.with_learned_dependence(answers, log_prior, rng)
     skills = skills.with_learned_hard_share(answers, log_class, known.proba)
-    sharpness, honest = known.sharpness, None
+    honest = None
     if (known.gold >= 0).any():
         ruler = ruler_of(known, skills, rng)
-        dials = gold_ruler.Dials(skills.dependence, skills.hard_share, sharpness)
+        dials = gold_ruler.Dials(skills.dependence, skills.hard_share, exponent)
         if dependence == "learn":
             predicted = gold_ruler.cross_fitted(ruler, dials)
             dials = gold_ruler.measured(ruler, dials)
-            skills, sharpness = skills.with_dials(dials), dials.sharpness
+            skills, exponent = skills.with_dials(dials), dials.sharpness
         else:
             predicted = gold_ruler.predicted(ruler, dials)
         honest = calibration(ruler.gold, predicted)
     labels = skills.final_labels(
-        answers, log_class, known.gold, known.proba, sharpness * known.beyond
+        answers, log_class, known.gold, known.proba, exponent * known.beyond
     )
     return Ended(labels, skills, honest)
+
+
+def ended_with_features(
+    known: Known,
+    skills: ConfusionMatrices,
+    dependence: float | int | str,
+    rng: np.random.RandomState,
+    bounds: tuple[float, float],
+) -> tuple[Known, Ended]:
+    """Label, learn the skills and the sharpness from these labels, and label again.
+
+    Returns what the labels were made from in the end, and the labels. If annotators
+    are independent, nothing is to be learned again.
+    """
+    end = ended(known, skills, dependence, rng)
+    if dependence == 0:
+        return known, end
+    proba, skills = learned_again(known, known, end)
+    known = known_again(known, proba, skills, known.beyond, rng, bounds)
+    return known, ended(known, skills, dependence, rng)
 
 
 def learned_again(
@@ -143,11 +203,10 @@ def learned_again(
     high. The final labels are discounted for that and use the features, so skills and
     classifier are learned from them again. Without good features this would only make
     the labels less certain: answers alone cannot show that they are wrong together. So
-    the final labels have the weight √s and the `first` ones the rest, where s is the
-    share of the classes' entropy that the features explain.
+    the final labels have the weight of the `trust` in the features, and the `first`
+    ones the rest.
     """
-    weight = explained(known.log_class + known.sharpness * known.beyond) ** 0.5
-    proba = weight * end.proba + (1 - weight) * first.proba
+    proba = known.trust * end.proba + (1 - known.trust) * first.proba
     return proba, end.skills.learned_from(known.answers, proba)
 
 
@@ -155,33 +214,80 @@ def known_again(
     known: Known,
     proba: Float[np.ndarray, "N C"],
     skills: ConfusionMatrices,
-    alone: Float[np.ndarray, "N C"],
+    beyond: Float[np.ndarray, "N C"],
     rng: np.random.RandomState,
     bounds: tuple[float, float],
 ) -> Known:
-    """Return what is known with the predictions of a classifier learned again.
+    """Return what is known once skills, and perhaps a classifier, were learned again.
 
     Parameters
     ----------
     known : Known
         What was known before.
     proba, skills
-        The labels that the classifier was learned from, and their skills.
-    alone : array (N, C)
-        Log probability of the classes by the features, without the item's own answers.
+        The labels that they were learned from, and the skills.
+    beyond : array (N, C)
+        What the features say beyond the shares, in logs, without the item's own
+        answers.
     rng : RandomState
         Chooses the items that the sharpness is fitted to.
     bounds : pair of floats
         Lowest and highest logarithm of the sharpness.
     """
-    beyond = beyond_shares(alone)
     log_class = np.log(dirichlet.mean(class_counts(proba, CLASS_PRIOR)))
-    said = skills.evidence_of_others(known.answers, proba)
-    said = crowd.clamped(said, known.gold)
+    said = discounted_evidence(known, proba, skills)
     sharpness = best_sharpness(beyond, log_class, said, rng, bounds)
     return known._replace(
         proba=proba, log_class=log_class[None], beyond=beyond, sharpness=sharpness
     )
+
+
+def discounted_evidence(
+    known: Known, proba: Float[np.ndarray, "N C"], skills: ConfusionMatrices
+) -> Float[np.ndarray, "N C"]:
+    """Return what the answers say about every item, as the final labels take them.
+
+    log p(answers | class) up to a constant per item: dependent answers, hard items, the
+    item's own part in the skills left out. Gold rules out all else.
+    """
+    nothing = np.zeros((1, proba.shape[1]))
+    alone = skills.with_shared(0.0)
+    given = alone.final_labels(known.answers, nothing, known.gold, proba).proba
+    return crowd.clamped(np.log(np.maximum(given, LEAST_PROBA)), known.gold)
+
+
+def exponent_of_predictions(
+    known: Known, end: Ended, alone: Float[np.ndarray, "N C"]
+) -> float:
+    """Return the exponent of predictions for new items.
+
+    `alone` are the predictions without the item's label, in logs. The final labels are
+    made with them, so they make predictions look better than they are. Labels from the
+    answers alone are too uncertain, and make predictions look worse. The exponent is
+    the geometric mean of what suits either; where there is gold, it corrects that.
+    """
+    without = (
+        end.skills.with_shared(0.0)
+        .final_labels(known.answers, known.log_class, known.gold, known.proba)
+        .proba
+    )
+    both = [exponent_for(alone, labels) for labels in (end.proba, without)]
+    exponent = float(np.sqrt(np.prod(both)))
+    at = known.gold >= 0
+    if end.calibration is None or not at.any():
+        return exponent
+    return gold_ruler.measured_exponent(alone[at], known.gold[at], exponent)
+
+
+def with_predictions(
+    proba: Float[np.ndarray, "N C"],
+    known: Known,
+    exponent: float,
+    alone: Float[np.ndarray, "N C"],
+) -> Float[np.ndarray, "N C"]:
+    """Return the labels, with items that nobody answered predicted like new items."""
+    new = (known.answers.n_per_item == 0) & (known.gold < 0)
+    return np.where(new[:, None], crowd.posterior(exponent * alone)[0], proba)
 
 
 def ruler_of(
@@ -197,4 +303,5 @@ def ruler_of(
         known.log_class,
         known.beyond[items],
         known.gold[items],
+        skills.shared,
     )

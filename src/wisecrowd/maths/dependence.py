@@ -46,9 +46,15 @@ def weight_of_answers(
     return np.maximum(weight, np.maximum(LEAST_WEIGHT, 1 / (1 + others)))
 
 
-def weight_per_item(answers: Answers, dependence: float) -> Float[np.ndarray, "N 1"]:
-    """Return the weight of the log-likelihood of the answers, per item."""
-    return weight_of_answers(answers.n_per_item, dependence)[:, None]
+def weight_per_item(
+    answers: Answers, dependence: float, shared: float = 0.0
+) -> Float[np.ndarray, "N 1"]:
+    """Return the weight of the log-likelihood of the answers, per item.
+
+    `shared` is the correlation of the crowd's mistakes with those of a classifier that
+    labels the items too: two such witnesses count as 2 / (1 + shared).
+    """
+    return weight_of_answers(answers.n_per_item, dependence)[:, None] / (1 + shared)
 
 
 def checked_dependence(given: Any) -> None:

@@ -68,6 +68,8 @@ class Ruler(NamedTuple):
         What the features say beyond the shares, in logs; 0 without features.
     gold : array (G,)
         The codes of the classes.
+    shared : float
+        Correlation of the crowd's mistakes with those of the features.
     """
 
     answers: Answers
@@ -75,6 +77,7 @@ class Ruler(NamedTuple):
     log_class: Float[np.ndarray, "1 C"]
     beyond: Float[np.ndarray, "G C"]
     gold: Int[np.ndarray, " G"]
+    shared: float = 0.0
 
     def some(self, items: Int[np.ndarray, " g"]) -> "Ruler":
         """Return the ruler of some of the items, whose numbers are in order."""
@@ -85,12 +88,13 @@ class Ruler(NamedTuple):
             self.log_class,
             self.beyond[items],
             self.gold[items],
+            self.shared,
         )
 
 
 def predicted(ruler: Ruler, dials: Dials) -> Float[np.ndarray, "G C"]:
     """Return p(z) of every item of the ruler, its own gold not used."""
-    weight = weight_per_item(ruler.answers, dials.dependence)
+    weight = weight_per_item(ruler.answers, dials.dependence, ruler.shared)
     log_prior = weight * ruler.log_class + dials.sharpness * ruler.beyond
     unknown = np.full(ruler.answers.n_items, -1)
     return labels_with_decoys(

@@ -9,7 +9,6 @@ round are made as in BCC and SVGPCR: dependent answers, hard items, leave-one-ou
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
@@ -22,7 +21,14 @@ from wisecrowd.base import (
     WithConfusionMatrices,
     WithHardItems,
 )
-from wisecrowd.fit.ending import Ended, Known, ended, known_again, learned_again
+from wisecrowd.fit.ending import (
+    Known,
+    ended,
+    exponent_of_predictions,
+    known_again,
+    learned_again,
+    with_predictions,
+)
 from wisecrowd.fit.soft_labels import check_estimator, learned_from, out_of_fold
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import CLASS_PRIOR, of_answers_alone
@@ -30,39 +36,16 @@ from wisecrowd.fit.witness import (
     FROM_NOTHING,
     beyond_shares,
     bounded_log,
-    exponent_for,
     heard,
     log_likelihood,
 )
 from wisecrowd.maths import crowd
 from wisecrowd.maths.dependence import checked_dependence
-from wisecrowd.maths.gold_ruler import measured_exponent
 from wisecrowd.registry import MethodInfo
 
 __all__ = ["CrowdEM"]
 
 MAX_START = 200  # iterations of BCC before the first round
-
-
-def exponent_of_predictions(
-    known: Known, end: Ended, alone: Float[np.ndarray, "N C"]
-) -> float:
-    """Return the exponent of predictions for new items.
-
-    `alone` are the predictions without the item's label, in logs. The final labels are
-    made with them, so they make predictions look better than they are. Labels from the
-    answers alone are too uncertain, and make predictions look worse. The exponent is
-    the geometric mean of what suits either; where there is gold, it corrects that.
-    """
-    without = end.skills.final_labels(
-        known.answers, known.log_class, known.gold, known.proba
-    ).proba
-    both = [exponent_for(alone, labels) for labels in (end.proba, without)]
-    exponent = float(np.sqrt(np.prod(both)))
-    at = known.gold >= 0
-    if end.calibration is None or not at.any():
-        return exponent
-    return measured_exponent(alone[at], known.gold[at], exponent)
 
 
 def likelihood_of(known: Known, skills: Any) -> float:
@@ -185,15 +168,15 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
         ):
             for number in range(self.n_rounds):
                 alone = bounded_log(out_of_fold(self.estimator, X, proba, fold))
+                beyond = beyond_shares(alone)
                 if number == 0:
-                    beyond = beyond_shares(alone)
                     found = heard(
                         answers, gold, beyond, proba, skills, rng, bounds=FROM_NOTHING
                     )
                     skills = found.skills
                     known = first = Known.of_features(answers, gold, beyond, found)
                 else:
-                    known = known_again(known, proba, skills, alone, rng, FROM_NOTHING)
+                    known = known_again(known, proba, skills, beyond, rng, FROM_NOTHING)
                 end = ended(known, skills, self.dependence, rng)
                 trace.record(
                     sharpness=known.sharpness, bound=likelihood_of(known, skills)
@@ -201,10 +184,11 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
                 proba, skills = learned_again(first, known, end)
             classifier = learned_from(self.estimator, X, end.proba)
         self.sharpness_ = exponent_of_predictions(known, end, alone)
-        skills = end.skills.with_statistics(crowd.soft_counts(answers, end.proba))
-        skills = skills.with_doubt(answers, end.proba)
+        proba = with_predictions(end.proba, known, self.sharpness_, alone)
+        skills = end.skills.with_statistics(crowd.soft_counts(answers, proba))
+        skills = skills.with_doubt(answers, proba)
         learned = Learned(
-            end.proba, end.proba.mean(0), skills, classifier,
+            proba, proba.mean(0), skills, classifier,
             end.calibration, end.labels.hard,
         )  # fmt: skip
         return learned, trace

@@ -37,6 +37,9 @@ class ConfusionMatrices:
     hit_variance : array (A,) or None
         Variance of the number of right answers per annotator, as the classes are
         uncertain; None: not computed yet.
+    shared : float
+        Correlation of the crowd's mistakes with those of the features; 0 without
+        features.
     """
 
     prior: Float[np.ndarray, "P C K"]
@@ -45,6 +48,7 @@ class ConfusionMatrices:
     dependence: float = 0.0
     hard_share: float = 0.0
     hit_variance: Float[np.ndarray, " A"] | None = None
+    shared: float = 0.0
 
     @classmethod
     def before_answers(
@@ -77,7 +81,7 @@ class ConfusionMatrices:
         """Return the same skills, with the share of hard items learned from answers."""
         if not self.hard_share:
             return self
-        weight = weight_per_item(answers, self.dependence)
+        weight = self._weight(answers)
         given = crowd.given_others(answers, self.counts, proba)
         share = hard_items.learned_share(answers, given, weight, weight * log_class)
         return replace(self, hard_share=share)
@@ -97,7 +101,7 @@ class ConfusionMatrices:
         `log_class`, are discounted for dependence as the answers are, so that the
         discount changes no label. What is known `of_features` is not discounted.
         """
-        weight = weight_per_item(answers, self.dependence)
+        weight = self._weight(answers)
         if proba is None:
             given = self.confusion()[answers.annotator, :, answers.answer]
         else:
@@ -106,6 +110,9 @@ class ConfusionMatrices:
         return hard_items.labels_with_decoys(
             answers, given, weight, prior, gold, self.hard_share
         )
+
+    def _weight(self, answers: Answers) -> Float[np.ndarray, "N 1"]:
+        return weight_per_item(answers, self.dependence, self.shared)
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
@@ -148,6 +155,10 @@ class ConfusionMatrices:
         """Return the same skills, with ρ estimated from the answers."""
         learned = learned_dependence(answers, self.confusion(), log_prior, rng)
         return replace(self, dependence=learned)
+
+    def with_shared(self, shared: float) -> "ConfusionMatrices":
+        """Return the same skills, with this correlation with the features."""
+        return replace(self, shared=shared)
 
     def with_dials(self, dials: gold_ruler.Dials) -> "ConfusionMatrices":
         """Return the same skills, with the dependence and hard share of gold."""
@@ -220,5 +231,9 @@ class ConfusionMatrices:
         """p(z | answers): given the skills, the mean confusion is exact."""
         unknown = np.full(answers.n_items, -1)
         none = np.zeros((1, answers.n_classes))
-        log_class, features = (none, log_prior) if of_features else (log_prior, 0.0)
-        return self.final_labels(answers, log_class, unknown, None, features).proba
+        if not of_features:
+            return self.final_labels(answers, log_prior, unknown, None).proba
+        # Without answers, the prediction itself: there is nothing to be shared with.
+        answered = answers.n_per_item[:, None] > 0
+        features = log_prior / np.where(answered, 1 + self.shared, 1.0)
+        return self.final_labels(answers, none, unknown, None, features).proba

@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from wisecrowd.fit.ending import Known
-from wisecrowd.fit.ending import ended as of_crowd
-from wisecrowd.fit.witness import beyond_shares, heard
-from wisecrowd.maths.gold_ruler import measured_exponent
+from wisecrowd.fit.ending import (
+    Known,
+    ended_with_features,
+    exponent_of_predictions,
+    with_predictions,
+)
+from wisecrowd.fit.witness import LOG_SHARPNESS, beyond_shares, heard
 from wisecrowd.maths.gp import links
 from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.metrics.calibration import Calibration
-from wisecrowd.skills import Trusted
 
 
 class Ended(NamedTuple):
@@ -53,20 +55,29 @@ def ended(
     rng = np.random.RandomState(task.seed)
     beyond = beyond_shares(alone)
     proba, skills = state.proba.astype(np.float64), state.skills
-    proba, skills, log_class, sharpness = heard(
-        answers, gold, beyond, proba, skills, rng
-    )
+    found = heard(answers, gold, beyond, proba, skills, rng)
+    known = Known.of_features(answers, gold, beyond, found)
     if dependence is None:
-        found = skills.final_labels(answers, log_class, gold, proba, sharpness * beyond)
-        return Ended(found.proba, skills, sharpness_to_keep(task, skills, sharpness))
-    known = Known(answers, gold, proba, log_class, beyond, sharpness)
-    labels, skills, honest = of_crowd(known, skills, dependence, rng)
-    skills = skills.with_statistics(skills.statistics(answers, labels.proba))
-    sharpness = sharpness_to_keep(task, skills, sharpness)
-    if dependence == "learn" and honest is not None:
-        at = gold >= 0
-        sharpness = measured_exponent(alone[at], gold[at], sharpness)
-    return Ended(labels.proba, skills, sharpness, honest, labels.hard)
+        return labels_of_trusted(task, known, found.skills)
+    known, end = ended_with_features(
+        known, found.skills, dependence, rng, LOG_SHARPNESS
+    )
+    exponent = 1.0
+    if not isinstance(task.recipe.link, links.RobustMax):  # which has epsilon instead
+        exponent = exponent_of_predictions(known, end, alone)
+    proba = with_predictions(end.proba, known, exponent, alone)
+    skills = end.skills.with_statistics(end.skills.statistics(answers, proba))
+    return Ended(proba, skills, exponent, end.calibration, end.labels.hard)
+
+
+def labels_of_trusted(task: SVGPCRTask, known: Known, skills: Any) -> Ended:
+    """Return the labels where those that were given are right."""
+    of_features = known.sharpness * known.beyond
+    labels = skills.final_labels(
+        known.answers, known.log_class, known.gold, known.proba, of_features
+    )
+    robust_max = isinstance(task.recipe.link, links.RobustMax)
+    return Ended(labels.proba, skills, 1.0 if robust_max else known.sharpness)
 
 
 def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:
@@ -76,15 +87,3 @@ def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:
         found = task.visited(state, X, state.evidence[where])
         out[where] = np.asarray(found.log_left_out)
     return out
-
-
-def sharpness_to_keep(task: SVGPCRTask, skills: Any, fitted: float) -> float:
-    """Return the exponent of predictions; robust max has epsilon instead.
-
-    The fitted exponent suits what the crowd agrees on, which is not always true. So
-    with crowd labels the exponent is the square root of the fitted one, with trusted
-    labels the fitted one.
-    """
-    if isinstance(task.recipe.link, links.RobustMax):
-        return 1.0
-    return fitted if isinstance(skills, Trusted) else fitted**0.5
