@@ -49,6 +49,7 @@ def one_run(data: Dataset, seed: int, gold: bool, settings: dict[str, Any]) -> A
         "calibration": calibration_error(test, proba),
         "train_labels": accuracy(truth, model.label_proba_),
         "train_log_loss": log_loss(truth, model.label_proba_),
+        "train_calibration": calibration_error(truth, model.label_proba_),
         "train_wrong": int((model.label_proba_.argmax(1) != truth).sum()),
         "epsilon": model.epsilon_,
         "dependence": model.dependence_,

@@ -1,7 +1,7 @@
 """Files of every older format are read: tests/saved has some of each.
 
-Version 1 and version 2 were written by development versions of wisecrowd 0.1, fitted on
-the answers and features in tests/saved/version1.
+They were written by development versions of wisecrowd 0.1, fitted on the answers and
+features in tests/saved/version1.
 """
 
 import json
@@ -65,6 +65,11 @@ def test_models_of_version_2_do_not_know_which_items_are_hard(name, answers):
     with pytest.raises(AttributeError, match="must be fitted again"):
         _ = model.decoy_
     assert "hard" not in label_table(model, answers)
+
+
+def test_models_of_version_3_take_features_as_independent_of_the_answers():
+    for name in ("svgpcr", "crowd-em"):
+        assert wc.load(SAVED / "version3" / name).learned_.skills.shared == 0
 
 
 def test_every_older_version_has_a_migration():

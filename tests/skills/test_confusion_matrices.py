@@ -137,9 +137,14 @@ def test_strangers_have_the_prior_of_the_crowd(drawn):
 
 
 @pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize(("dependence", "hard"), [(0.0, 0.0), (0.3, 0.0), (0.3, 0.1)])
-def test_labels_are_the_loop_over_classes_and_decoys(drawn, dependence, hard, own):
-    skills = replace(made(drawn, dependence), hard_share=hard)
+@pytest.mark.parametrize(
+    ("dependence", "hard", "shared"),
+    [(0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.3, 0.1, 0.0), (0.3, 0.1, 0.5)],
+)
+def test_labels_are_the_loop_over_classes_and_decoys(
+    drawn, dependence, hard, shared, own
+):
+    skills = replace(made(drawn, dependence), hard_share=hard, shared=shared)
     item, annotator, label = drawn.rows
     given = np.array(
         [skills.confusion()[a, :, k] for a, k in zip(annotator, label, strict=True)]
@@ -150,7 +155,7 @@ def test_labels_are_the_loop_over_classes_and_decoys(drawn, dependence, hard, ow
             same = (item == n) & (annotator == a) & (label == k)
             part = same.sum() * drawn.proba[n]
             given[row] = (counts[a, :, k] - part) / (counts[a].sum(-1) - part)
-    weight = oracles.answer_weight(item, N, dependence)
+    weight = oracles.answer_weight(item, N, dependence) / (1 + shared)
     log_class = np.log(drawn.rng.dirichlet(np.ones(C)))[None]
     features = drawn.rng.normal(size=(N, C))
     found = skills.final_labels(
@@ -180,6 +185,21 @@ def test_the_discount_changes_no_label_where_no_item_is_hard(drawn):
     independent = replace(skills, dependence=0.0)
     same = independent.label_proba(drawn.answers, log_class, of_features=False)
     assert (got.argmax(1) == same.argmax(1)).all()
+
+
+def test_a_prediction_is_discounted_where_answers_may_share_its_mistakes(drawn):
+    skills = replace(made(drawn, 0.3), shared=0.5)
+    some = drawn.answers.some(drawn.answers.item != 2)
+    log_proba = np.log(drawn.proba)
+    got = skills.label_proba(some, log_proba, of_features=True)
+    assert_allclose(got[2], drawn.proba[2])  # nobody has answered item 2
+    weight = oracles.answer_weight(some.item, N, 0.3) / 1.5
+    for n in (0, 1):
+        joint = log_proba[n] / 1.5
+        for m, a, k in zip(some.item, some.annotator, some.answer, strict=True):
+            if m == n:
+                joint = joint + weight[n] * np.log(skills.confusion()[a, :, k])
+        assert_allclose(got[n], np.exp(joint) / np.exp(joint).sum())
 
 
 def test_gold_rules_out_every_other_class(drawn):

@@ -109,5 +109,16 @@ def from_version_2(
     return settings, fitted
 
 
-MIGRATIONS: dict[int, Migration] = {1: from_version_1, 2: from_version_2}
+def from_version_3(
+    name: str, settings: Values, fitted: Values
+) -> tuple[Values, Values]:
+    """Version 3 took the features as independent of the answers: `shared` stays 0."""
+    return settings, fitted
+
+
+MIGRATIONS: dict[int, Migration] = {
+    1: from_version_1,
+    2: from_version_2,
+    3: from_version_3,
+}
 """From a version of the file format to what makes the next one of it."""
