@@ -262,10 +262,15 @@ def test_an_answer_at_predict_sways_as_bayes_says(fitted, named):
     X = named[0][:2]
     alone = fitted.predict_proba(X)
     given = fitted.confusion_[1, :, 0][None]
-    share = fitted.learned_.skills.hard_share
-    want, _, _ = oracles.with_decoys(
-        given, [0], [0], np.ones(2), np.log(alone), share, 0.5
+    share, shared = (
+        getattr(fitted.learned_.skills, name) for name in ("hard_share", "shared")
     )
+    assert shared > 0
+    weight = np.ones(2) / (1 + shared)  # of both witnesses, features and annotator
+    want, _, _ = oracles.with_decoys(
+        given, [0], [0], weight, weight[:, None] * np.log(alone), share, 0.5
+    )
+    want[1] = alone[1]  # nobody has answered
     answers = np.array([[-1, 0, -1], [-1, -1, -1]])
     assert_allclose(fitted.predict_proba(X, answers), want, rtol=1e-9)
 
