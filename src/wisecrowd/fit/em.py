@@ -21,7 +21,6 @@ def climb(
     max_iter: int,
     tol: float | int | None,
     warn: bool = True,
-    least: int = 1,
     one_thread: bool = True,
 ) -> State:
     """Repeat `update` until the bound gains less than `tol`.
@@ -41,8 +40,6 @@ def climb(
         The least gain, in nats; None runs all `max_iter` updates.
     warn : bool
         Whether to warn if the last update still gained more than `tol`.
-    least : int
-        The fewest updates before a small gain ends the loop.
     one_thread : bool
         Whether BLAS has one thread only. False where the matrices of an update are
         large.
@@ -53,11 +50,11 @@ def climb(
     # The vectors of an update are short: threads of BLAS would only wait for one
     # another (GLAD took three times as long, more on a busy machine).
     with threadpool_limits(1 if one_thread else None, user_api="blas"):
-        for n_done in range(1, max_iter + 1):
+        for _ in range(max_iter):
             state, terms = update(state)
             trace.record(**terms)
             gain, last = terms["bound"] - last, terms["bound"]
-            if tol is not None and gain < tol and n_done >= least:
+            if tol is not None and gain < tol:
                 return state
     if tol is not None and warn:
         warnings.warn(

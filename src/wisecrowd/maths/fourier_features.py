@@ -118,8 +118,9 @@ def gradient(
 ) -> FourierKernel:
     """Return the derivatives by log v, log ℓ and Ω, given those by Φ.
 
-    With H = G_sin ∘ Φ_cos − G_cos ∘ Φ_sin, the derivative by the angles U, they are
-    Σ G ∘ Φ / 2, −Σ H ∘ U and Hᵀ X / ℓ. As U = X Ωᵀ / ℓ, the second is −Σ Ω ∘ (Hᵀ X / ℓ).
+    G are those by Φ, and H = G_sin ∘ Φ_cos − G_cos ∘ Φ_sin those by the angles U. They
+    are Σ G ∘ Φ / 2, −Σ H ∘ U and Hᵀ X / ℓ. The second is −Σ Ω ∘ (Hᵀ X / ℓ), because
+    U = X Ωᵀ / ℓ.
     """
     n_frequencies = len(kernel.frequencies)
     by_angle = by_features[:, n_frequencies:] * phi[:, :n_frequencies]

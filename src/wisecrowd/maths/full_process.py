@@ -88,8 +88,9 @@ def log_integral(found: Solved, sites: Sites) -> float:
 
 def by_covariance(found: Solved) -> Float[np.ndarray, "N N"]:
     """Return the derivative of :func:`log_integral` by K, (a aᵀ − S B⁻¹ S) / 2."""
-    out = np.outer(found.weights, found.weights)
-    out -= found.inverse * np.outer(found.root, found.root)
+    out = found.inverse * -found.root
+    out *= found.root[:, None]
+    out += np.outer(found.weights, found.weights)
     out *= 0.5
     return out
 

@@ -79,30 +79,25 @@ class BinaryGPCR(WithConfusionMatrices, CrowdClassifier):
         )
         before = ConfusionMatrices(prior, prior)
         process = self._process(scaled, kernel)
-        start = loop.State(
-            crowd.vote_proba(answers.votes(), gold),
-            np.full(len(rows), np.exp(0.5 * kernel.log_variance)),
-            process.theta,
-            None,
-            0,
-        )
         update = partial(
             loop.updated,
             answers=answers,
             before=before,
             gold=gold,
             evaluate=process.evaluate,
-            climb=process.climb,
         )
+        still = process.climb._replace(free=process.climb.free[:0])
+        votes = crowd.vote_proba(answers.votes(), gold)
+        xi = np.full(len(rows), np.exp(0.5 * kernel.log_variance))
+        starts = [loop.State(votes, xi, at, None) for at in self._starts(process.theta)]
         tol = None if self.tol is None else self.tol * len(answers)
         with Trace(type(self).__name__, self.max_iter, self.progress) as trace:
             end = climb(
-                update,
-                start,
+                partial(update, climb=process.climb),
+                loop.warmed_up(partial(update, climb=still), starts),
                 trace=trace,
                 max_iter=self.max_iter,
                 tol=tol,
-                least=loop.WARM_UP + 2,
                 one_thread=False,
             )
         skills = before.learned_from(answers, end.proba)
@@ -119,11 +114,18 @@ class BinaryGPCR(WithConfusionMatrices, CrowdClassifier):
         start = starting_kernel(n_features)._replace(
             log_variance=float(np.log(self.variance))
         )
-        if isinstance(self.length_scale, str) and self.length_scale == "auto":
+        if self.length_scale == "auto":
             return start
         wanted = "above 0, or 'auto'"
         number(self.length_scale, "length_scale", wanted, lambda v: 0 < v < np.inf)
         return start._replace(log_scale=float(np.log(self.length_scale)))
+
+    def _starts(self, theta: Array) -> list[Array]:
+        """Return the parameters of the kernels that the loop may start with."""
+        if self.length_scale != "auto":
+            return [theta]
+        second = np.arange(len(theta)) == 1  # log ℓ
+        return [theta + np.log(r) * second for r in loop.SCALES]
 
     def _predict_proba(self, X: Array) -> Array:
         proba: Array = self.learned_.classifier.proba(X)

@@ -78,7 +78,8 @@ class RFFGPCR(FourierGPCR):
         annotators to (C, K) concentrations takes over what is known of some of them.
     length_scale : "auto" or float
         Length-scale of the kernel at the start, in units of the scaled features. "auto"
-        is the square root of the number of features.
+        is a quarter, a half, one or two times the square root of the number of
+        features: the one with the highest bound after a few iterations.
     variance : float
         Variance of the kernel at the start.
     learn_kernel : bool
@@ -127,7 +128,7 @@ class RFFGPCR(FourierGPCR):
     def __init__(
         self,
         *,
-        n_frequencies: int = 200,
+        n_frequencies: int = 100,
         annotator_prior: Any = "flat",
         length_scale: float | int | str = "auto",
         variance: float | int = 1.0,
@@ -167,7 +168,8 @@ class VFFGPCR(FourierGPCR):
         annotators to (C, K) concentrations takes over what is known of some of them.
     length_scale : "auto" or float
         Length-scale of the kernel at the start, in units of the scaled features. "auto"
-        is the square root of the number of features.
+        is a quarter, a half, one or two times the square root of the number of
+        features: the one with the highest bound after a few iterations.
     variance : float
         Variance of the kernel at the start.
     learn_kernel : bool

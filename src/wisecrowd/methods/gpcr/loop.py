@@ -5,12 +5,12 @@ and q(f) move together: for given q(Z) and ξ, the best q(f) leaves log ∫ p(f)
 df of the bound, and the kernel climbs that.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
@@ -19,26 +19,30 @@ from wisecrowd.maths.jaakkola import Latent, Sites
 from wisecrowd.skills import ConfusionMatrices
 
 WARM_UP = 5
-"""First iterations, in which the kernel stays: votes alone would make it overfit."""
+"""Iterations before the kernel moves: the votes alone would make it overfit."""
+SCALES = (2.0, 1.0, 0.5, 0.25)
+"""Length-scales to start with for "auto", in units of √D. Far from the best one the
+bound is flat: on a checkerboard, a start with 1 never arrives."""
 FARTHEST = 1.0  # that a logarithm of the kernel may move in one iteration
 LARGEST_VARIANCE, LARGEST_SCALE = 1e3, 1e2  # relative to the start, and one over them
 
 Evaluate: TypeAlias = Callable[[Array, Sites], Latent]
 """From the parameters of the kernel and the sites to the best q(f)."""
+Update: TypeAlias = Callable[["State"], tuple["State", dict[str, float]]]
+"""From a state to the next one and the terms of the bound."""
 
 
 class State(NamedTuple):
-    """Where the loop stands; `latent` is None before the first iteration."""
+    """Where the loop stands; `latent` is None before the first update."""
 
     proba: Float[np.ndarray, "N 2"]
     xi: Float[np.ndarray, " N"]
     theta: Float[np.ndarray, " P"]
     latent: Latent | None
-    number: int
 
 
 class Climb(NamedTuple):
-    """How the kernel moves: which parameters, how far in all, how many steps."""
+    """How the kernel moves: which parameters, how far in all, in how many steps."""
 
     free: Int[np.ndarray, " Q"]  # positions of the parameters that are learned
     low: Float[np.ndarray, " P"]
@@ -50,16 +54,18 @@ def better_kernel(
     evaluate: Evaluate, theta: Float[np.ndarray, " P"], sites: Sites, climb: Climb
 ) -> tuple[Float[np.ndarray, " P"], Latent]:
     """Climb by a few steps of L-BFGS, no farther than `FARTHEST`; it never falls."""
-    best = [theta, evaluate(theta, sites)]
-    n_items = len(sites.shift)
-    first = theta[climb.free], best[1]
+    start = theta[climb.free]
+    at_start = best = evaluate(theta, sites)
+    best_theta, n_items = theta, len(sites.shift)
 
     def loss(some: Array) -> tuple[float, Array]:
-        full = theta.copy()
-        full[climb.free] = some
-        found = first[1] if (some == first[0]).all() else evaluate(full, sites)
-        if found.value > best[1].value:
-            best[:] = full, found
+        nonlocal best, best_theta
+        at = theta.copy()
+        at[climb.free] = some
+        # The first point that is asked for is the start, which is known.
+        found = at_start if (some == start).all() else evaluate(at, sites)
+        if found.value > best.value:
+            best, best_theta = found, at
         return -found.value / n_items, -found.slope[climb.free] / n_items
 
     if len(climb.free):
@@ -67,13 +73,13 @@ def better_kernel(
         high = np.minimum(climb.high, theta + FARTHEST)[climb.free]
         minimize(
             loss,
-            np.clip(first[0], low, high),
+            start,
             jac=True,
             method="L-BFGS-B",
-            bounds=np.stack([low, high], axis=1),
+            bounds=Bounds(low, high),
             options={"maxiter": climb.n_steps, "maxfun": 3 * climb.n_steps},
         )
-    return best[0], best[1]
+    return best_theta, best
 
 
 def updated(
@@ -84,11 +90,9 @@ def updated(
     evaluate: Evaluate,
     climb: Climb,
 ) -> tuple[State, dict[str, float]]:
-    """Return the next state (annotators, kernel with q(f), ξ, classes) and the bound."""
+    """Update annotators, kernel with q(f), ξ and classes; return the bound in terms."""
     skills = before.learned_from(answers, state.proba)
     sites = jaakkola.sites(state.proba, state.xi)
-    if state.number < WARM_UP:
-        climb = climb._replace(free=climb.free[:0])
     theta, latent = better_kernel(evaluate, state.theta, sites, climb)
     xi = jaakkola.tangent_point(latent.mean, latent.var)
     evidence = skills.evidence(answers)
@@ -103,5 +107,15 @@ def updated(
     }
     bound = terms["answers"] + terms["classes"] + terms["entropy"]
     bound -= terms["kl_process"] + terms["kl_annotators"]
-    state = State(proba, xi, theta, latent, state.number + 1)
+    state = State(proba, xi, theta, latent)
     return state, {**terms, "bound": bound}
+
+
+def warmed_up(update: Update, starts: Sequence[State]) -> State:
+    """Return the start with the highest bound after `WARM_UP` updates."""
+    ends = []
+    for state in starts:
+        for _ in range(WARM_UP):
+            state, terms = update(state)  # noqa: PLW2901  one start, as it moves on
+        ends.append((terms["bound"], state))
+    return max(ends, key=lambda end: end[0])[1]

@@ -32,7 +32,8 @@ class VGPCR(BinaryGPCR):
         annotators to (C, K) concentrations takes over what is known of some of them.
     length_scale : "auto" or float
         Length-scale of the kernel at the start, in units of the scaled features. "auto"
-        is the square root of the number of features.
+        is a quarter, a half, one or two times the square root of the number of
+        features: the one with the highest bound after a few iterations.
     variance : float
         Variance of the kernel at the start.
     learn_kernel : bool
@@ -118,5 +119,6 @@ class VGPCR(BinaryGPCR):
 
     def _record(self, theta: Array, latent: Latent, X: Array, scale: Scaling) -> Any:
         found: full_process.Solved = latent.posterior
+        kernel = float(theta[0]), float(theta[1])
         parts = found.weights, found.root, found.factor
-        return FullProcess(*theta.tolist(), X, *parts, scale)
+        return FullProcess(*kernel, X, *parts, scale)
