@@ -17,7 +17,8 @@ from wisecrowd.methods.gpcr.estimator import BinaryGPCR, Process, limits
 from wisecrowd.methods.gpcr.loop import Climb
 from wisecrowd.registry import MethodInfo
 
-STEPS = 5  # of L-BFGS per iteration
+STEPS = 2  # of L-BFGS per iteration for variance and length-scale
+STEPS_OF_FREQUENCIES = 5  # the same where the frequencies are learned
 
 
 def kernel_of(theta: Float[np.ndarray, " P"], n_features: int) -> FourierKernel:
@@ -38,9 +39,9 @@ class FourierGPCR(BinaryGPCR):
         found: FourierProcess = self.learned_.classifier
         return found.frequencies * np.exp(-found.log_scale)
 
-    def _free(self, n_parameters: int) -> Array:
-        """Return the positions of the parameters that are learned."""
-        return np.arange(2 if self.learn_kernel else 0)
+    def _learned(self, n_parameters: int) -> tuple[int, int]:
+        """Return how many of the parameters are learned, in how many steps each."""
+        return 2, STEPS
 
     def _process(self, X: Array, kernel: SquaredExponential) -> Process:
         whole_number(self.n_frequencies, "n_frequencies")
@@ -54,7 +55,9 @@ class FourierGPCR(BinaryGPCR):
         anywhere = np.full(len(drawn), np.inf)
         low, high = limits(kernel)
         low, high = np.append(low, -anywhere), np.append(high, anywhere)
-        return Process(evaluate, theta, Climb(self._free(len(theta)), low, high, STEPS))
+        n_free, n_steps = self._learned(len(theta))
+        free = np.arange(n_free if self.learn_kernel else 0)
+        return Process(evaluate, theta, Climb(free, low, high, n_steps))
 
     def _record(self, theta: Array, latent: Latent, X: Array, scale: Scaling) -> Any:
         weights, factor = latent.posterior
@@ -239,6 +242,6 @@ class VFFGPCR(FourierGPCR):
         self.tol = tol
         self.progress = progress
 
-    def _free(self, n_parameters: int) -> Array:
-        """Return the positions of the parameters that are learned: all."""
-        return np.arange(n_parameters if self.learn_kernel else 0)
+    def _learned(self, n_parameters: int) -> tuple[int, int]:
+        """Return that all parameters are learned, in more steps."""
+        return n_parameters, STEPS_OF_FREQUENCIES
