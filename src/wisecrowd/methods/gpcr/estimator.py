@@ -22,11 +22,11 @@ from wisecrowd.skills import ConfusionMatrices
 
 
 class Process(NamedTuple):
-    """A prior of f on some items: how to evaluate it, and where its kernel starts."""
+    """A prior of f on some items: how to evaluate it, where its kernel starts."""
 
     evaluate: loop.Evaluate
     theta: Float[np.ndarray, " P"]
-    climb: loop.Climb
+    climbs: list[loop.Climb]  # one after the other, each until it converges
 
 
 class BinaryGPCR(WithConfusionMatrices, CrowdClassifier):
@@ -86,20 +86,22 @@ class BinaryGPCR(WithConfusionMatrices, CrowdClassifier):
             gold=gold,
             evaluate=process.evaluate,
         )
-        still = process.climb._replace(free=process.climb.free[:0])
+        still = process.climbs[0]._replace(free=process.climbs[0].free[:0])
         votes = crowd.vote_proba(answers.votes(), gold)
         xi = np.full(len(rows), np.exp(0.5 * kernel.log_variance))
         starts = [loop.State(votes, xi, at, None) for at in self._starts(process.theta)]
         tol = None if self.tol is None else self.tol * len(answers)
         with Trace(type(self).__name__, self.max_iter, self.progress) as trace:
-            end = climb(
-                partial(update, climb=process.climb),
-                loop.warmed_up(partial(update, climb=still), starts),
-                trace=trace,
-                max_iter=self.max_iter,
-                tol=tol,
-                one_thread=False,
-            )
+            end = loop.warmed_up(partial(update, climb=still), starts)
+            for part in process.climbs:
+                end = climb(
+                    partial(update, climb=part),
+                    end,
+                    trace=trace,
+                    max_iter=self.max_iter,
+                    tol=tol,
+                    one_thread=False,
+                )
         skills = before.learned_from(answers, end.proba)
         skills = skills.with_doubt(answers, end.proba)
         assert end.latent is not None

@@ -39,10 +39,6 @@ class FourierGPCR(BinaryGPCR):
         found: FourierProcess = self.learned_.classifier
         return found.frequencies * np.exp(-found.log_scale)
 
-    def _learned(self, n_parameters: int) -> tuple[int, int]:
-        """Return how many of the parameters are learned, in how many steps each."""
-        return 2, STEPS
-
     def _process(self, X: Array, kernel: SquaredExponential) -> Process:
         whole_number(self.n_frequencies, "n_frequencies")
         rng = check_random_state(self.random_state)
@@ -55,9 +51,8 @@ class FourierGPCR(BinaryGPCR):
         anywhere = np.full(len(drawn), np.inf)
         low, high = limits(kernel)
         low, high = np.append(low, -anywhere), np.append(high, anywhere)
-        n_free, n_steps = self._learned(len(theta))
-        free = np.arange(n_free if self.learn_kernel else 0)
-        return Process(evaluate, theta, Climb(free, low, high, n_steps))
+        free = np.arange(2 if self.learn_kernel else 0)
+        return Process(evaluate, theta, [Climb(free, low, high, STEPS)])
 
     def _record(self, theta: Array, latent: Latent, X: Array, scale: Scaling) -> Any:
         weights, factor = latent.posterior
@@ -242,6 +237,16 @@ class VFFGPCR(FourierGPCR):
         self.tol = tol
         self.progress = progress
 
-    def _learned(self, n_parameters: int) -> tuple[int, int]:
-        """Return that all parameters are learned, in more steps."""
-        return n_parameters, STEPS_OF_FREQUENCIES
+    def _process(self, X: Array, kernel: SquaredExponential) -> Process:
+        """Return that of RFFGPCR, whose end is the start of the frequencies.
+
+        Frequencies that start with a bad variance and length-scale overfit: there are
+        F D of them, and they have no prior.
+        """
+        process = super()._process(X, kernel)
+        if not self.learn_kernel:
+            return process
+        first = process.climbs[0]
+        every = np.arange(len(process.theta))
+        more = first._replace(free=every, n_steps=STEPS_OF_FREQUENCIES)
+        return process._replace(climbs=[first, more])

@@ -115,7 +115,7 @@ class VGPCR(BinaryGPCR):
 
         free = np.arange(2 if self.learn_kernel else 0)
         climb = Climb(free, *limits(kernel), STEPS)
-        return Process(evaluate, np.array(kernel), climb)
+        return Process(evaluate, np.array(kernel), [climb])
 
     def _record(self, theta: Array, latent: Latent, X: Array, scale: Scaling) -> Any:
         found: full_process.Solved = latent.posterior
