@@ -55,6 +55,17 @@ def test_the_linear_model_is_the_process_with_its_covariance(seed):
     assert_allclose(found.value, full_process.log_integral(same, sites), rtol=1e-7)
 
 
+def test_blocks_of_items_and_space_at_hand_change_nothing(monkeypatch):
+    kernel, X, sites = drawn(0)
+    want = fourier_features.latent(kernel, X, sites)
+    monkeypatch.setattr(fourier_features, "BLOCK", 3)  # and a last block of one
+    space = np.full((N, 2 * F), np.nan)
+    for _ in range(2):
+        found = fourier_features.latent(kernel, X, sites, space)
+        for got, wanted in zip(found[:-1], want[:-1], strict=True):
+            assert_allclose(got, wanted, rtol=1e-9)
+
+
 @given(seeds)
 def test_the_gradient_is_that_of_differences(seed):
     kernel, X, sites = drawn(seed)

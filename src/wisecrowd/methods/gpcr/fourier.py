@@ -45,8 +45,11 @@ class FourierGPCR(BinaryGPCR):
         drawn = rng.normal(size=self.n_frequencies * X.shape[1])
         theta = np.concatenate([kernel, drawn])
 
+        space = np.empty((len(X), 2 * self.n_frequencies))
+
         def evaluate(theta: Array, sites: Sites) -> Latent:
-            return fourier_features.latent(kernel_of(theta, X.shape[1]), X, sites)
+            kernel = kernel_of(theta, X.shape[1])
+            return fourier_features.latent(kernel, X, sites, space)
 
         anywhere = np.full(len(drawn), np.inf)
         low, high = limits(kernel)
