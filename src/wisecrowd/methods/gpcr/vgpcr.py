@@ -72,7 +72,7 @@ class VGPCR(BinaryGPCR):
     method = MethodInfo(
         name="vgpcr",
         needs="features",
-        learns="as Raykar, while a Gaussian process learns two classes",
+        learns="a distribution of confusion matrices, for two classes",
         paper="Ruiz et al., *Pattern Recognition* 88, 2019",
         bibtex="""\
 @article{ruiz2019vgpcr,
