@@ -13,7 +13,7 @@ import oracles
 import wisecrowd as wc
 from wisecrowd import RFFGPCR, VFFGPCR, VGPCR, Annotations, InputError
 from wisecrowd.maths import full_process
-from wisecrowd.methods.gpcr import loop
+from wisecrowd.methods.gpcr import loop, vgpcr
 
 seeds = st.integers(0, 10**6)
 N, A, K, D = 6, 4, 3, 2
@@ -231,6 +231,16 @@ def test_more_than_two_classes_are_refused_and_other_methods_named(name):
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match=r"has two classes.* 3\. .*SVGPCR or Raykar"):
         model_of(name).fit(rng.normal(size=(6, 2)), np.array([0, 1, 2] * 2)[:, None])
+
+
+def test_more_items_than_memory_can_hold_are_refused_before_they_are_tried():
+    n_items = vgpcr.MOST_ITEMS + 1
+    with pytest.raises(InputError, match=r"25,001 are more .* RFFGPCR"):
+        VGPCR().fit(np.zeros((n_items, 1)), np.arange(n_items) % 2)
+    few = np.full((n_items, 1), -1)
+    few[:4, 0] = [0, 1, 0, 1]  # those without an answer do not count
+    X = np.arange(n_items)[:, None] % 2
+    assert VGPCR(max_iter=1, tol=None).fit(X, few).labels_.shape == (n_items,)
 
 
 @pytest.mark.parametrize(

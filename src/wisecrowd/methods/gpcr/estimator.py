@@ -21,6 +21,9 @@ from wisecrowd.methods.gpcr import loop
 from wisecrowd.skills import ConfusionMatrices
 
 
+FEW = 500  # items: with fewer, threads of BLAS would only wait for one another
+
+
 class Process(NamedTuple):
     """A prior of f on some items: how to evaluate it, where its kernel starts."""
 
@@ -100,7 +103,8 @@ class BinaryGPCR(WithConfusionMatrices, CrowdClassifier):
                     trace=trace,
                     max_iter=self.max_iter,
                     tol=tol,
-                    one_thread=False,
+                    warn=part is process.climbs[-1],
+                    one_thread=len(rows) < FEW,
                 )
         skills = before.learned_from(answers, end.proba)
         skills = skills.with_doubt(answers, end.proba)

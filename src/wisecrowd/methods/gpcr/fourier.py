@@ -182,7 +182,8 @@ class VFFGPCR(FourierGPCR):
     random_state : int, RandomState or None
         For drawing the frequencies.
     max_iter, tol, progress
-        As in :class:`DawidSkene`.
+        As in :class:`DawidSkene`. The frequencies begin to move when variance and
+        length-scale have converged, and may take `max_iter` iterations more.
 
     Attributes
     ----------

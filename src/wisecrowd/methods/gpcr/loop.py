@@ -113,9 +113,11 @@ def updated(
 
 def warmed_up(update: Update, starts: Sequence[State]) -> State:
     """Return the start with the highest bound after `WARM_UP` updates."""
-    ends = []
-    for state in starts:
+    best, best_bound = starts[0], -np.inf
+    for start in starts:
+        state = start
         for _ in range(WARM_UP):
-            state, terms = update(state)  # noqa: PLW2901  one start, as it moves on
-        ends.append((terms["bound"], state))
-    return max(ends, key=lambda end: end[0])[1]
+            state, terms = update(state)
+        if terms["bound"] > best_bound:  # no other is kept: its factor is large
+            best, best_bound = state, terms["bound"]
+    return best

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from wisecrowd._checks import InputError
 from wisecrowd._types import Array
 from wisecrowd.maths import full_process
 from wisecrowd.maths.full_process import FullProcess
@@ -15,6 +16,8 @@ from wisecrowd.methods.gpcr.estimator import BinaryGPCR, Process, limits
 from wisecrowd.methods.gpcr.loop import Climb
 from wisecrowd.registry import MethodInfo
 
+MOST_ITEMS = 25_000
+"""Largest fit: it takes some 50 GB, as the method keeps N × N numbers ten times."""
 STEPS = 2  # of L-BFGS per iteration: each is as expensive as an update of q(f)
 
 
@@ -108,6 +111,7 @@ class VGPCR(BinaryGPCR):
         self.progress = progress
 
     def _process(self, X: Array, kernel: SquaredExponential) -> Process:
+        check_size(len(X))
         squared = cdist(X, X, "sqeuclidean")
 
         def evaluate(theta: Array, sites: Sites) -> Latent:
@@ -122,3 +126,13 @@ class VGPCR(BinaryGPCR):
         kernel = float(theta[0]), float(theta[1])
         parts = found.weights, found.root, found.factor
         return FullProcess(*kernel, X, *parts, scale)
+
+
+def check_size(n_items: int) -> None:
+    """Refuse more items than a full process can take."""
+    if n_items > MOST_ITEMS:
+        raise InputError(
+            f"VGPCR keeps the covariance of all items that have answers, and "
+            f"{n_items:,} are more than {MOST_ITEMS:,}. Use RFFGPCR, VFFGPCR or "
+            f"SVGPCR, whose time is linear in the items."
+        )
