@@ -159,6 +159,17 @@ def test_the_kernel_stays_within_its_limits():
     assert np.isfinite(model.trace_.to_numpy()).all()
 
 
+@each
+def test_features_that_say_nothing_predict_nothing(name):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 250)
+    X, wrong = rng.normal(size=(250, 5)), rng.random((250, 4)) < 0.25
+    model = model_of(name).fit(X[:150], (truth[:, None] ^ wrong)[:150])
+    predicted = model.predict_proba(X[150:])[:, 1]
+    assert np.abs(predicted - 0.5).max() < 0.1
+    assert (model.labels_ == truth[:150]).mean() > 0.8  # from the answers
+
+
 # -- the three methods beside one another ------------------------------------------
 
 

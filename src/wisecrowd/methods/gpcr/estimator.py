@@ -20,7 +20,6 @@ from wisecrowd.maths.squared_exponential import SquaredExponential, starting_ker
 from wisecrowd.methods.gpcr import loop
 from wisecrowd.skills import ConfusionMatrices
 
-
 FEW = 500  # items: with fewer, threads of BLAS would only wait for one another
 
 
