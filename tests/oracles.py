@@ -980,3 +980,99 @@ def yan_objective(weights, offset, X, rows, proba, precision):
         total -= precision[0] * sum(w**2 for w in weights[a]) / 2
         total -= precision[1] * (offset[a] - 1) ** 2 / 2
     return total
+
+
+# -- binary Gaussian processes -----------------------------------------------------
+
+
+def logistic(x):
+    """1 / (1 + exp(-x))."""
+    return 1 / (1 + math.exp(-x))
+
+
+def jaakkola_bound(s, xi):
+    """The quadratic in s that is at most log sigma(s), touching it at s = xi."""
+    curvature = (logistic(xi) - 0.5) / (2 * xi)
+    return math.log(logistic(xi)) + (s - xi) / 2 - curvature * (s**2 - xi**2)
+
+
+def normal_mean(function, mean, var):
+    """E function(f) where f ~ N(mean, var), by integrating the definition."""
+    sd = math.sqrt(var)
+    return quad(
+        lambda u: norm.pdf(u) * function(mean + sd * u), -9, 9, epsabs=1e-12, limit=200
+    )[0]
+
+
+def squared_exponential(x, y, variance, scale):
+    """The covariance of two items."""
+    square = sum((x[d] - y[d]) ** 2 for d in range(len(x)))
+    return variance * math.exp(-square / (2 * scale**2))
+
+
+def covariance_table(X, Y, variance, scale):
+    """The covariance of all pairs."""
+    return np.array(
+        [[squared_exponential(x, y, variance, scale) for y in Y] for x in X]
+    )
+
+
+def quadratic_posterior(prior_cov, shift, precision):
+    """Mean and covariance of f ~ N(0, K) times exp(sum t f - w f^2 / 2): inverses."""
+    cov = np.linalg.inv(np.linalg.inv(prior_cov) + np.diag(precision))
+    return cov @ shift, cov
+
+
+def fourier_row(x, frequencies, variance, scale):
+    """The features of one item: all cosines, then all sines."""
+    angles = [sum(w * v for w, v in zip(row, x, strict=True)) for row in frequencies]
+    height = math.sqrt(variance / len(frequencies))
+    cosines = [height * math.cos(a / scale) for a in angles]
+    return cosines + [height * math.sin(a / scale) for a in angles]
+
+
+def gpcr_bound(rows, q, mean, cov, xi, counts, prior, prior_cov):
+    """The bound of VGPCR with every variational parameter given; q[n] = q(z_n = 1).
+
+    counts and prior are [a][c][k]; the bound on log sigma is that of Jaakkola.
+    """
+    total = -gaussian_kl(mean, cov, prior_cov)
+    for n in range(len(q)):
+        curvature = (logistic(xi[n]) - 0.5) / (2 * xi[n])
+        square = mean[n] ** 2 + cov[n][n] - xi[n] ** 2
+        both = math.log(logistic(xi[n])) - xi[n] / 2 - curvature * square
+        total += both + (q[n] - 0.5) * mean[n] + entropy(np.array([q[n], 1 - q[n]]))
+    for n, a, y in zip(*rows, strict=True):
+        for c, share in ((0, 1 - q[n]), (1, q[n])):
+            total += share * (psi(counts[a][c][y]) - psi(sum(counts[a][c])))
+    for a in range(len(counts)):
+        for c in range(2):
+            total -= dirichlet_kl(np.array(counts[a][c]), np.array(prior[a][c]))
+    return total
+
+
+def gpcr_log_evidence(rows, prior, prior_cov, n_nodes=40):
+    """Log p(answers) of VGPCR's model: all classes, a grid over f.
+
+    The skills are integrated in closed form. The grid has Gauss-Hermite nodes in the
+    coordinates of the Cholesky factor of K.
+    """
+    n_items = len(prior_cov)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+    axes = np.array(list(itertools.product(nodes, repeat=n_items)))
+    mass = np.prod(list(itertools.product(weights, repeat=n_items)), axis=1)
+    f = axes @ np.linalg.cholesky(prior_cov).T
+    mass = mass / mass.sum()
+    total = 0.0
+    for z in itertools.product((0, 1), repeat=n_items):
+        sign = 2 * np.array(z) - 1
+        of_classes = float(mass @ np.prod(1 / (1 + np.exp(-f * sign)), axis=1))
+        counts = np.zeros(np.shape(prior))
+        for n, a, y in zip(*rows, strict=True):
+            counts[a, z[n], y] += 1
+        log_answers = 0.0
+        for a, c in itertools.product(range(len(prior)), range(2)):
+            after = log_beta(np.array(prior[a][c]) + counts[a, c])
+            log_answers += after - log_beta(np.array(prior[a][c]))
+        total += of_classes * math.exp(log_answers)
+    return math.log(total)

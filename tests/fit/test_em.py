@@ -2,6 +2,7 @@ import warnings
 
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from wisecrowd._checks import InputError
 from wisecrowd.fit.em import climb
@@ -36,3 +37,17 @@ def test_climb_warns_with_the_last_gain_when_it_did_not_arrive():
 def test_climb_needs_an_iteration():
     with pytest.raises(InputError, match="max_iter=0 must be at least 1"):
         climb(halved, 1.0, trace=Trace("x", 0, show=False), max_iter=0, tol=None)
+
+
+@pytest.mark.parametrize(("one_thread", "wanted"), [(True, {1}), (False, {2})])
+def test_blas_has_one_thread_unless_the_matrices_are_large(one_thread, wanted):
+    seen = set()
+
+    def update(state):
+        found = threadpool_info()
+        seen.update(p["num_threads"] for p in found if p["user_api"] == "blas")
+        return state, {"bound": 0.0}
+
+    with threadpool_limits(2, user_api="blas"), Trace("", 1, show=False) as trace:
+        climb(update, 0, trace=trace, max_iter=1, tol=None, one_thread=one_thread)
+    assert seen == wanted

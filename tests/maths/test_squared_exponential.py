@@ -10,6 +10,8 @@ from wisecrowd.maths.squared_exponential import (
     SquaredExponential,
     covariance,
     gradient,
+    gradient_of_distances,
+    of_distances,
     starting_kernel,
 )
 
@@ -47,3 +49,15 @@ def test_the_start_is_about_the_distance_between_scaled_items(rng):
     X = rng.normal(size=(500, 16))
     near = covariance(starting_kernel(16), X[:250], X[250:])
     assert 0.3 < near.mean() < 0.5
+
+
+def test_with_distances_at_hand_it_is_the_same(rng):
+    X, weights = rng.normal(size=(6, 2)), rng.normal(size=(6, 6))
+    squared = np.square(X[:, None] - X[None]).sum(-1)
+    K = of_distances(KERNEL, squared)
+    np.testing.assert_allclose(K, covariance(KERNEL, X, X), rtol=1e-9)
+    np.testing.assert_allclose(
+        gradient_of_distances(KERNEL, squared, K, weights),
+        gradient(KERNEL, X, weights),
+        rtol=1e-9,
+    )

@@ -10,6 +10,8 @@ GIVEN = {"dependence": 0.1}
 SETTINGS = {
     "bcc": GIVEN,
     "crowd-em": GIVEN,
+    "rffgpcr": {"n_frequencies": 10},
+    "vffgpcr": {"n_frequencies": 10, "tol": 1e-3},
     "svgp": QUICK,
     "svgpcr": {**QUICK, **GIVEN},
 }

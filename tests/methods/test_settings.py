@@ -27,8 +27,11 @@ BASE = {
     "glad": {},
     "crowd-em": {"dependence": 0.1},
     "raykar": {},
+    "rffgpcr": {"n_frequencies": 10},
     "svgp": GP,
     "svgpcr": {**GP, "dependence": 0.1},
+    "vffgpcr": {"n_frequencies": 10, "tol": 1e-3},
+    "vgpcr": {},
     "yan": {},
 }
 LOOP: dict[str, Any] = {"max_iter": {"max_iter": 2, "tol": None}, "tol": {"tol": 0.1}}
@@ -47,6 +50,19 @@ OF_GP: dict[str, dict[str, Any]] = {
     "random_state": {"random_state": 1},
 }
 SCALED = {"scaling": {"scaling": "each"}}
+GPCR: dict[str, dict[str, Any]] = {
+    **LOOP,
+    **PRIOR,
+    **SCALED,
+    "length_scale": {"length_scale": 0.3},
+    "variance": {"variance": 4},
+    "learn_kernel": {"learn_kernel": False},
+}
+FOURIER = {
+    **GPCR,
+    "n_frequencies": {"n_frequencies": 6},
+    "random_state": {"random_state": 1},
+}
 ALTERNATIVES = {
     "majority-vote": {"ties": {"ties": "first"}, "random_state": {"random_state": 1}},
     "dawid-skene": {**LOOP, **PRIOR, "dependence": {"dependence": 0.3}},
@@ -81,6 +97,7 @@ ALTERNATIVES = {
         "random_state": {"random_state": 1},
     },
     "raykar": {**LOOP, **PRIOR, **SCALED, "l2": {"l2": 30}},
+    "rffgpcr": FOURIER,
     "svgp": OF_GP,
     "svgpcr": {
         **OF_GP,
@@ -88,6 +105,8 @@ ALTERNATIVES = {
         "posterior": {"posterior": "factorised"},
         "dependence": {"dependence": 0.3},
     },
+    "vffgpcr": FOURIER,
+    "vgpcr": GPCR,
     "yan": {
         **LOOP,
         **SCALED,
@@ -182,7 +201,11 @@ def test_tol_stops_a_fit(fitted):
 
 
 @pytest.mark.parametrize(
-    "name", ["dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "raykar", "yan"]
+    "name",
+    [
+        *("dawid-skene", "bcc", "ebcc", "glad", "crowd-em"),
+        *("raykar", "rffgpcr", "vffgpcr", "vgpcr", "yan"),
+    ],
 )
 def test_progress_draws_a_bar(name, fitted, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
@@ -220,8 +243,11 @@ WHOLE = {
     "ebcc": {"tol": 1, "subtype_pseudo_items": 1, "class_pseudo_items": 2},
     "glad": {"tol": 1, "ability_spread": 1, "easiness_spread": 2},
     "raykar": {"tol": 1, "l2": 2},
+    "rffgpcr": {"tol": 1, "length_scale": 2, "variance": 3},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},
     "svgpcr": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "dependence": 0},
+    "vffgpcr": {"tol": 1, "length_scale": 2, "variance": 3},
+    "vgpcr": {"tol": 1, "length_scale": 2, "variance": 3},
     "yan": {"tol": 1, "l2": 2, "annotator_l2": 3},
 }
 

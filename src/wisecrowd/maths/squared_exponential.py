@@ -49,3 +49,28 @@ def gradient(
     product *= cdist(X, X, "sqeuclidean")
     by_scale = float(product.sum() * np.exp(-2 * kernel.log_scale))
     return SquaredExponential(by_variance, by_scale)
+
+
+def of_distances(
+    kernel: SquaredExponential, squared: Float[np.ndarray, "N M"]
+) -> Float[np.ndarray, "N M"]:
+    """Return k(x, y) of pairs whose squared distances are known."""
+    out = squared * (-0.5 * np.exp(-2 * kernel.log_scale))
+    np.exp(out, out=out)
+    out *= np.exp(kernel.log_variance)
+    return out
+
+
+def gradient_of_distances(
+    kernel: SquaredExponential,
+    squared: Float[np.ndarray, "N N"],
+    covariance: Float[np.ndarray, "N N"],
+    by_covariance: Float[np.ndarray, "N N"],
+) -> SquaredExponential:
+    """Return what :func:`gradient` does, with distances and covariance at hand.
+
+    A loop has the distances once: with many features they cost more than the rest.
+    """
+    product = covariance * by_covariance
+    by_scale = float(np.vdot(product, squared) * np.exp(-2 * kernel.log_scale))
+    return SquaredExponential(float(product.sum()), by_scale)

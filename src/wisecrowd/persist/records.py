@@ -7,6 +7,8 @@ from typing import Any
 _WHERE = {
     "wisecrowd.base": ("Learned",),
     "wisecrowd.maths.crowd": ("Hyperprior",),
+    "wisecrowd.maths.fourier_features": ("FourierProcess",),
+    "wisecrowd.maths.full_process": ("FullProcess",),
     "wisecrowd.maths.hard_items": ("HardItems",),
     "wisecrowd.maths.gp.class_posterior": ("Conditional", "Factorised"),
     "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
