@@ -13,6 +13,7 @@ from .methods.crowd_em import CrowdEM as CrowdEM
 from .methods.dawid_skene import DawidSkene as DawidSkene
 from .methods.ebcc import EBCC as EBCC
 from .methods.glad import GLAD as GLAD
+from .methods.gpep import GPEP as GPEP
 from .methods.majority_vote import MajorityVote as MajorityVote
 from .methods.raykar import Raykar as Raykar
 from .methods.svgpcr import SVGP as SVGP

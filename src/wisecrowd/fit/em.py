@@ -21,6 +21,7 @@ def climb(
     max_iter: int,
     tol: float | int | None,
     warn: bool = True,
+    one_thread: bool = True,
 ) -> State:
     """Repeat `update` until the bound gains less than `tol`.
 
@@ -39,13 +40,16 @@ def climb(
         The least gain, in nats; None runs all `max_iter` updates.
     warn : bool
         Whether to warn if the last update still gained more than `tol`.
+    one_thread : bool
+        Whether BLAS has one thread only. False where the matrices of an update are
+        large.
     """
     if max_iter < 1:
         raise InputError(f"max_iter={max_iter} must be at least 1.")
     last = float("-inf")
     # The vectors of an update are short: threads of BLAS would only wait for one
     # another (GLAD took three times as long, more on a busy machine).
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1 if one_thread else None, user_api="blas"):
         for _ in range(max_iter):
             state, terms = update(state)
             trace.record(**terms)
