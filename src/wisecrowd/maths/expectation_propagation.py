@@ -1,4 +1,4 @@
-"""Expectation propagation for a Gaussian process whose classes are seen through answers.
+"""Expectation propagation: a Gaussian process seen through the answers of a crowd.
 
 f ~ N(0, K), p(z = 1 | f) = Φ(f), and the two classes are summed out. So the likelihood
 of the answers on an item is ℓ(f) = ℓ₀ Φ(−f) + ℓ₁ Φ(f), where ℓ_c = p(answers | z = c).
@@ -18,13 +18,13 @@ from wisecrowd._types import Array
 
 LOG_ROOT_TWO_PI = 0.5 * float(np.log(2 * np.pi))
 WEAK = 1e-3  # site precision times prior variance below which a difference cancels
-FIRST_STEP = 0.9  # share of the way to the new sites
+LARGEST_STEP = 0.8  # share of the way to the new sites; with 1, EP can flip for ever
 SHORTER, LONGER = 0.5, 1.2  # of the step, after moves that grew or shrank
 SMALLEST_STEP = 1e-3
 
 
 class Sites(NamedTuple):
-    """The sites exp(ν f − s f² / 2): precision s, which may be negative, and shift ν."""
+    """The sites exp(ν f − s f² / 2): precision s, of either sign, and shift ν."""
 
     precision: Float[np.ndarray, " N"]
     shift: Float[np.ndarray, " N"]
@@ -217,7 +217,7 @@ def log_evidence(q: Posterior, sites: Sites, cavity: Moments, found: Tilted) -> 
 
 
 def by_covariance(q: Posterior, sites: Sites) -> Float[np.ndarray, "N N"]:
-    """d log evidence / dK = ½ (b bᵀ − (K + S⁻¹)⁻¹), b = ν − S μ = K⁻¹ μ.
+    """∂ log evidence / ∂K = ½ (b bᵀ − (K + S⁻¹)⁻¹), b = ν − S μ = K⁻¹ μ.
 
     Rasmussen and Williams, eq. 5.27, for precisions of either sign. Right only where EP
     has converged: there the sites and cavities may be held.
@@ -246,28 +246,29 @@ def propagated(
     log_likelihood: Float[np.ndarray, "N C"],
     sites: Sites,
     *,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     max_sweeps: int = 200,
 ) -> Approximation:
-    """Update all sites at once until none moves by more than `tol`.
+    """Update all sites at once until no marginal moves by more than `tol`.
 
-    A move is measured in units of the marginal: σ² |Δs| and σ |Δν|. Damping: only a
-    step of the way is gone, and the step is halved whenever the moves grow, so that
-    sites which oscillate come to rest. A step that could only shrink takes several
-    times as many sweeps.
+    Damping: sites go only a step of the way. The step is halved whenever the moves
+    grow, so that sites which oscillate come to rest. It grows again afterwards: a step
+    that could only shrink takes several times as many sweeps.
     """
     sites, q = started(K, sites)
-    step, last, move = FIRST_STEP, np.inf, np.inf
-    for n_sweeps in range(1, max_sweeps + 1):
+    step, last, move = LARGEST_STEP, np.inf, np.inf
+    n_sweeps = 0
+    while move >= tol and n_sweeps < max_sweeps:
         cavity, exists = cavities(q.marginal, sites)
-        found = tilted(cavity, log_likelihood)
-        target = matched_sites(cavity, found)
-        move = largest_move(sites, target, q.marginal.variance, exists)
-        if move < tol or n_sweeps == max_sweeps:
-            break
-        step *= SHORTER if move > last else LONGER
-        step, last = float(np.clip(step, SMALLEST_STEP, 1.0)), move
+        target = matched_sites(cavity, tilted(cavity, log_likelihood))
+        before = q.marginal
         sites, q = moved(K, (sites, q), target, exists, step)
+        last, move = move, largest_move(before, q.marginal, exists) / step
+        step *= SHORTER if move > last else LONGER
+        step = float(np.clip(step, SMALLEST_STEP, LARGEST_STEP))
+        n_sweeps += 1
+    cavity, _ = cavities(q.marginal, sites)
+    found = tilted(cavity, log_likelihood)
     value = log_evidence(q, sites, cavity, found)
     return Approximation(sites, q, found, value, n_sweeps, bool(move < tol))
 
@@ -282,16 +283,15 @@ def started(K: Float[np.ndarray, "N N"], sites: Sites) -> tuple[Sites, Posterior
 
 
 def largest_move(
-    sites: Sites,
-    target: Sites,
-    variance: Float[np.ndarray, " N"],
-    exists: Bool[np.ndarray, " N"],
+    before: Moments, after: Moments, exists: Bool[np.ndarray, " N"]
 ) -> float:
-    """Return max(σ² |Δs|, σ |Δν|) over the items whose cavity exists."""
-    size = np.abs(variance)
-    precision = size * np.abs(target.precision - sites.precision)
-    shift = np.sqrt(size) * np.abs(target.shift - sites.shift)
-    moves = np.maximum(precision, shift)
+    """Return max(|Δμ| / σ, |Δσ²| / σ²); infinite while a cavity does not exist.
+
+    Not the moves of sites: many small ones of near items add up to a large one of q(f).
+    """
+    mean = np.abs(after.mean - before.mean) / np.sqrt(np.abs(after.variance))
+    variance = np.abs(before.variance / after.variance - 1)
+    moves = np.maximum(mean, variance)
     return float(np.where(exists, moves, np.inf).max(initial=0.0))
 
 

@@ -38,6 +38,7 @@ SMOOTHING = 0.01  # of an answer everywhere: every logarithm stays finite
 KERNEL_STEPS = 3  # of L-BFGS between two updates of the annotators
 UNIT = 0.3  # of log v and log ℓ: about how far the first of these steps goes
 STEEP = 0.05  # nats per `UNIT`: where the slope is less, the kernel stays
+SMALL_GAIN = 1e-6  # of the evidence, relative: less is not worth another step
 VARIANCES = (0.01, 25.0)  # with more, Φ(f) is a step, and EP often does not converge
 SCALES = (0.02, 50.0)  # times the start: shorter, and no item says much of another
 START_SCALES = (1.0, 0.5, 0.25)  # times √D: the evidence has several maxima
@@ -130,14 +131,14 @@ def better_kernel(
         return -step.value, -UNIT * np.array(slope)
 
     first = starting_kernel(X.shape[1]).log_scale
-    bounds = np.stack([np.log(VARIANCES), first + np.log(SCALES)]) / UNIT
+    bounds: Any = np.stack([np.log(VARIANCES), first + np.log(SCALES)]) / UNIT
     minimize(
         loss,
         np.array(kernel) / UNIT,
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"maxiter": n_steps, "gtol": STEEP},
+        options={"maxiter": n_steps, "gtol": STEEP, "ftol": SMALL_GAIN},
     )
     assert best is not None
     return best
