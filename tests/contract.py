@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from wisecrowd._checks import InputError
 from wisecrowd.annotations import Annotations
@@ -45,6 +46,7 @@ class Subject(NamedTuple):
     predict: Callable[[Any, Any], np.ndarray]
     without_answers: Callable[[Any, Any], np.ndarray]  # (model, answers): of the same
     crowd: Callable[..., Annotations]  # (seed, n_items, **options)
+    classes: list[str]  # of the crowd: two where the method takes no more
     kept: dict[str, Any]  # the shared model, once it is fitted
 
     def fitted(self, answers: Any, gold: Any = None) -> Any:
@@ -66,6 +68,7 @@ def aggregator(cls: type, **settings: Any) -> Subject:
         lambda model, answers: model.predict(answers),
         lambda model, answers: model.class_prior_[None],
         crowd,
+        CLASSES,
         {},
     )
 
@@ -78,6 +81,12 @@ def classifier(cls: type, **settings: Any) -> Subject:
             return model.fit(np.zeros((max(2, len(answers)), 2)), answers, gold=gold)
         return model.fit(features(answers), answers, items=answers.items, gold=gold)
 
+    classes = CLASSES if get_tags(cls()).classifier_tags.multi_class else CLASSES[:2]
+
+    def some_crowd(seed: int = 0, n_items: int = 30, **options: Any) -> Annotations:
+        make = right_answers if cls.__name__ == "SVGP" else crowd
+        return make(seed, n_items, **{"n_classes": len(classes), **options})
+
     return Subject(
         lambda: cls(**settings),
         fit,
@@ -88,7 +97,8 @@ def classifier(cls: type, **settings: Any) -> Subject:
             features(answers), annotations=answers, items=answers.items
         ),
         lambda model, answers: model.predict_proba(features(answers)),
-        right_answers if cls.__name__ == "SVGP" else crowd,
+        some_crowd,
+        classes,
         {},
     )
 
@@ -109,32 +119,39 @@ def subject(cls: type, **settings: Any) -> Subject:
 CLASSES = ["cat", "dog", "owl"]
 
 
-def drawn_truth(seed: int, n_items: int) -> tuple[np.ndarray, np.random.Generator]:
+def drawn_truth(
+    seed: int, n_items: int, n_classes: int
+) -> tuple[np.ndarray, np.random.Generator]:
     rng = np.random.default_rng(seed)
-    return rng.integers(0, 3, n_items), rng
+    return rng.integers(0, n_classes, n_items), rng
 
 
-def crowd(seed: int = 0, n_items: int = 30, **options: Any) -> Annotations:
-    """Four annotators with names, three classes; most answers are right."""
-    truth, rng = drawn_truth(seed, n_items)
+def crowd(
+    seed: int = 0, n_items: int = 30, n_classes: int = 3, **options: Any
+) -> Annotations:
+    """Four annotators with names; most answers are right."""
+    truth, rng = drawn_truth(seed, n_items, n_classes)
     table = np.where(rng.random((n_items, 4)) < 0.75, truth[:, None], -2)
-    table = np.where(table < 0, rng.integers(0, 3, table.shape), table)
+    table = np.where(table < 0, rng.integers(0, n_classes, table.shape), table)
     names = np.array(CLASSES, dtype=object)[table]
     absent = rng.random(table.shape) < 0.2
     absent[:, 0] = False  # ann answered everything
     names[absent] = None
+    options.setdefault("classes", CLASSES[:n_classes])
     return named(names, ["ann", "bob", "cy", "dee"], **options)
 
 
-def right_answers(seed: int = 0, n_items: int = 30, **options: Any) -> Annotations:
+def right_answers(
+    seed: int = 0, n_items: int = 30, n_classes: int = 3, **options: Any
+) -> Annotations:
     """One annotator, who is always right: for methods that trust every answer."""
-    truth, _ = drawn_truth(seed, n_items)
+    truth, _ = drawn_truth(seed, n_items, n_classes)
+    options.setdefault("classes", CLASSES[:n_classes])
     return named(np.array(CLASSES, dtype=object)[truth][:, None], ["ann"], **options)
 
 
 def named(table: np.ndarray, people: list[str], **options: Any) -> Annotations:
     items = [f"i{n:02d}" for n in range(len(table))]
-    options.setdefault("classes", CLASSES)
     return Annotations.from_matrix(table, items=items, annotators=people, **options)
 
 
@@ -216,7 +233,7 @@ def one_answer_per_item_is_enough(subject: Subject) -> None:
     answers = subject.crowd()
     first = answers._rows(np.diff(answers.item, prepend=-1) > 0)
     model = subject.fitted(first)
-    assert_probabilities(model.label_proba_, (len(first.items), 3))
+    assert_probabilities(model.label_proba_, (len(first.items), len(subject.classes)))
 
 
 def empty_input_is_refused_with_a_sentence(subject: Subject) -> None:
@@ -238,15 +255,16 @@ def one_class_is_refused_with_a_sentence(subject: Subject) -> None:
 
 def proba_rows_sum_to_one_and_predict_agrees(subject: Subject) -> None:
     model, more = subject.shared(), subject.crowd(5, n_items=12)
-    assert_probabilities(model.label_proba_, (30, 3))
+    n_classes = len(subject.classes)
+    assert_probabilities(model.label_proba_, (30, n_classes))
     assert_array_equal(model.labels_, model.classes_[model.label_proba_.argmax(1)])
     proba = subject.predict_proba(model, more)
-    assert_probabilities(proba, (12, 3))
+    assert_probabilities(proba, (12, n_classes))
     assert_array_equal(subject.predict(model, more), model.classes_[proba.argmax(1)])
 
 
 def most_training_labels_are_right(subject: Subject) -> None:
-    truth, _ = drawn_truth(0, 30)
+    truth, _ = drawn_truth(0, 30, len(subject.classes))
     model = subject.shared()
     right = model.labels_ == np.array(CLASSES, dtype=object)[truth]
     assert right.mean() > 0.8
@@ -263,7 +281,8 @@ def attributes_are_there_and_documented(subject: Subject) -> None:
 
 def attributes_fit_together(subject: Subject) -> None:
     answers, model = subject.crowd(), subject.shared()
-    assert model.confusion_.shape == (len(answers.annotators), 3, 3)
+    n_classes = len(subject.classes)
+    assert model.confusion_.shape == (len(answers.annotators), n_classes, n_classes)
     assert_allclose(model.confusion_.sum(-1), 1.0)
     for bound in model.confusion_interval(0.9):
         assert bound.shape == model.confusion_.shape
@@ -286,7 +305,8 @@ def only_dirichlet_skills_have_counts(subject: Subject) -> None:
         assert hasattr(model, name) is dirichlet
     if dirichlet:
         assert model.confusion_counts_.shape == model.confusion_.shape
-        assert model.annotator_prior_.shape[1:] == (3, 3)
+        n_classes = len(subject.classes)
+        assert model.annotator_prior_.shape[1:] == (n_classes, n_classes)
         seen = (model.confusion_counts_ - model.annotator_prior_).sum((1, 2))
         assert_allclose(seen, model.n_answers_)
 
@@ -308,7 +328,7 @@ def own_names(cls: type) -> set[str]:
 def a_new_annotator_is_taken_at_the_prior(subject: Subject) -> None:
     model = subject.shared()
     asked = [
-        Annotations.from_triples(["x"], [who], ["dog"], classes=CLASSES)
+        Annotations.from_triples(["x"], [who], ["dog"], classes=subject.classes)
         for who in ("eve", "fay")
     ]
     with warnings.catch_warnings():
@@ -327,18 +347,20 @@ def an_unknown_answer_at_predict_is_an_error_that_names_it(subject: Subject) -> 
 
 
 def answers_that_are_not_classes_work(subject: Subject) -> None:
-    answers = subject.crowd()
+    answers, classes = subject.crowd(), subject.classes
     said = answers.answers[answers.answer].copy()
     said[::7] = "can't tell"
     frame = answers.to_frame().assign(answer=said)
-    answers = Annotations.from_frame(frame, classes=CLASSES, answers=["can't tell"])
+    answers = Annotations.from_frame(frame, classes=classes, answers=["can't tell"])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*do not name a class", UserWarning)
         model = subject.fitted(answers)
-        assert_probabilities(subject.predict_proba(model, answers), (30, 3))
-    assert_probabilities(model.label_proba_, (30, 3))
-    assert model.confusion_.shape == (len(answers.annotators), 3, 4)
-    assert model.answers_.tolist() == [*CLASSES, "can't tell"]
+        proba = subject.predict_proba(model, answers)
+    for found in (proba, model.label_proba_):
+        assert_probabilities(found, (30, len(classes)))
+    shape = len(answers.annotators), len(classes), len(classes) + 1
+    assert model.confusion_.shape == shape
+    assert model.answers_.tolist() == [*classes, "can't tell"]
 
 
 def annotators_and_items_without_answers_stay_in(subject: Subject) -> None:
@@ -349,7 +371,7 @@ def annotators_and_items_without_answers_stay_in(subject: Subject) -> None:
         annotators=[*sorted(set(frame["annotator"])), "eve"],
     )
     model = subject.fitted(answers)
-    assert_probabilities(model.label_proba_, (len(answers.items), 3))
+    assert_probabilities(model.label_proba_, (len(answers.items), len(subject.classes)))
     assert model.n_answers_.tolist()[-1] == 0
     both = np.array([len(answers.annotators) - 1, -1])
     silent, stranger = model.learned_.skills.chosen(both).confusion()
@@ -359,16 +381,19 @@ def annotators_and_items_without_answers_stay_in(subject: Subject) -> None:
 
 
 def a_class_that_nobody_named_works(subject: Subject) -> None:
-    answers = subject.crowd(classes=["cat", "dog", "emu", "owl"])
+    two = len(subject.classes) == 2  # then only one of them is named
+    classes = ["cat", "emu"] if two else ["cat", "dog", "emu", "owl"]
+    answers = subject.crowd(n_classes=1 if two else 3, classes=classes)
     model = subject.fitted(answers)
-    assert_probabilities(model.label_proba_, (30, 4))
+    assert_probabilities(model.label_proba_, (30, len(classes)))
     assert np.isfinite(model.confusion_).all()
     assert "emu" not in model.labels_
 
 
 def gold_is_respected(subject: Subject) -> None:
     answers, free = subject.crowd(), subject.shared()
-    other = {"cat": "dog", "dog": "owl", "owl": "cat"}
+    classes = subject.classes
+    other = dict(zip(classes, [*classes[1:], classes[0]], strict=True))
     gold = {f"i{n:02d}": other[free.labels_[n]] for n in (0, 3, 8)}
     model = subject.fitted(answers, gold=gold)
     for item, known in gold.items():

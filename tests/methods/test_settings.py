@@ -26,6 +26,7 @@ BASE = {
     "ebcc": {},
     "glad": {},
     "crowd-em": {"dependence": 0.1},
+    "gpep": {},
     "raykar": {},
     "svgp": GP,
     "svgpcr": {**GP, "dependence": 0.1},
@@ -80,6 +81,7 @@ ALTERNATIVES = {
         "dependence": {"dependence": 0.3},
         "random_state": {"random_state": 1},
     },
+    "gpep": {**LOOP, **PRIOR, **SCALED},
     "raykar": {**LOOP, **PRIOR, **SCALED, "l2": {"l2": 30}},
     "svgp": OF_GP,
     "svgpcr": {
@@ -182,7 +184,7 @@ def test_tol_stops_a_fit(fitted):
 
 
 @pytest.mark.parametrize(
-    "name", ["dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "raykar", "yan"]
+    "name", ["dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "gpep", "raykar", "yan"]
 )
 def test_progress_draws_a_bar(name, fitted, monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
@@ -219,6 +221,7 @@ WHOLE = {
     "bcc": {"tol": 1, "dependence": 0, "class_pseudo_items": 2},
     "ebcc": {"tol": 1, "subtype_pseudo_items": 1, "class_pseudo_items": 2},
     "glad": {"tol": 1, "ability_spread": 1, "easiness_spread": 2},
+    "gpep": {"tol": 1},
     "raykar": {"tol": 1, "l2": 2},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},
     "svgpcr": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "dependence": 0},
