@@ -41,7 +41,9 @@ STEEP = 0.05  # nats per `UNIT`: where the slope is less, the kernel stays
 SMALL_GAIN = 1e-6  # of the evidence, relative: less is not worth another step
 VARIANCES = (0.01, 25.0)  # with more, Φ(f) is a step, and EP often does not converge
 SCALES = (0.02, 50.0)  # times the start: shorter, and no item says much of another
-START_SCALES = (1.0, 0.5, 0.25)  # times √D: the evidence has several maxima
+STARTS = ((1.0, 1.0), (1.0, 0.5), (1.0, 0.25), (0.2, 2.0))
+"""Variance, and length-scale times √D: the evidence has several maxima. The last one is
+for weak features, where the others end with items that say nothing of one another."""
 MAX_SWEEPS = 100
 PENALTY = 10.0  # nats: by how much a kernel is worse for which EP does not converge
 BLOCK = 1000  # new items at a time
@@ -147,11 +149,11 @@ def better_kernel(
 def best_start(
     X: Float[np.ndarray, "N D"], log_likelihood: Float[np.ndarray, "N 2"]
 ) -> Step:
-    """Return the best of a few length-scales, with a variance of one."""
-    first = starting_kernel(X.shape[1])
+    """Return the best of a few kernels, `STARTS`."""
+    first = starting_kernel(X.shape[1]).log_scale
     steps = []
-    for factor in START_SCALES:
-        kernel = first._replace(log_scale=first.log_scale + float(np.log(factor)))
+    for variance, factor in np.log(STARTS).tolist():
+        kernel = SquaredExponential(variance, first + factor)
         K = covariance(kernel, X, X)
         steps.append(
             Step(kernel, ep.propagated(K, log_likelihood, ep.flat_sites(len(X))))
