@@ -140,6 +140,22 @@ def test_precisions_that_leave_no_gaussian_are_refused():
     assert (q.marginal.variance > 0).all()
 
 
+def test_a_site_whose_cavity_does_not_exist_waits():
+    K, _ = drawn(3)
+    sites = Sites(np.append(np.full(N - 1, 0.5), 3.0), np.ones(N))
+    q = ep.posterior(K, sites)
+    wide = Moments(q.marginal.mean, np.append(q.marginal.variance[:-1], 0.5))
+    cavity, exists = ep.cavities(wide, sites)
+    assert exists.tolist() == [True] * (N - 1) + [False]
+    assert (cavity.variance > 0).all()
+    target = Sites(np.full(N, 0.7), np.zeros(N))
+    new, _ = ep.moved(K, (sites, q), target, exists, 0.5)
+    assert_allclose(new.precision, [0.6] * (N - 1) + [3.0])
+    assert_allclose(new.shift, [0.5] * (N - 1) + [1.0])
+    assert ep.largest_move(q.marginal, q.marginal, exists) == np.inf
+    assert ep.largest_move(q.marginal, q.marginal, exists | True) == 0
+
+
 @pytest.mark.parametrize("made", [lambda: drawn(0), lambda: drawn(1), contradicted])
 def test_it_arrives_where_the_sequential_algorithm_does(made):
     K, log_likelihood = made()
@@ -225,7 +241,7 @@ def test_sweeps_that_are_too_few_are_said_to_be():
     assert rest.n_sweeps < whole.n_sweeps
 
 
-def test_strong_contradictions_need_damping():
+def test_strong_contradictions_come_to_rest():
     K, log_likelihood = contradicted(strength=4.0)
     K = 8 * K
     found = ep.propagated(K, log_likelihood, ep.flat_sites(N), **TIGHT)

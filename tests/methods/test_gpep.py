@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
 
 import contract
 import oracles
@@ -188,6 +189,14 @@ def test_where_ep_does_not_converge_the_variance_becomes_smaller(monkeypatch):
 
     monkeypatch.setattr(gpep.ep, "propagated", failing_above_one)
     assert GPEP(**given).fit(X, y).kernel_variance_ < 1.5
+
+
+def test_an_ep_that_does_not_converge_is_said_to_be_one(monkeypatch):
+    X, y, truth = rings(3, 40)
+    monkeypatch.setattr(gpep, "MAX_SWEEPS", 1)
+    with pytest.warns(ConvergenceWarning, match="expectation propagation has not"):
+        model = GPEP(max_iter=2, tol=None).fit(X, y)
+    assert (model.labels_ == truth).mean() > 0.7
 
 
 def test_more_than_two_classes_are_refused_with_methods_that_take_them():

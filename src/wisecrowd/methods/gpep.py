@@ -6,12 +6,14 @@ given the answers. Sensitivities and specificities are learned again from the po
 of z, and the kernel from EP's evidence.
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 from scipy.special import ndtr
+from sklearn.exceptions import ConvergenceWarning
 
 from wisecrowd._checks import InputError
 from wisecrowd._types import Array
@@ -46,6 +48,11 @@ STARTS = ((1.0, 1.0), (1.0, 0.5), (1.0, 0.25), (0.2, 2.0))
 for weak features, where the others end with items that say nothing of one another."""
 MAX_SWEEPS = 100
 PENALTY = 10.0  # nats: by how much a kernel is worse for which EP does not converge
+NOT_CONVERGED = (
+    f"expectation propagation has not converged after {MAX_SWEEPS} sweeps, because "
+    f"answers contradict the features too strongly. Labels and predictions may be "
+    f"wrong. Compare them with another method, such as SVGPCR."
+)
 BLOCK = 1000  # new items at a time
 
 
@@ -55,6 +62,7 @@ class State(NamedTuple):
     proba: Float[np.ndarray, "N C"]
     kernel: SquaredExponential
     sites: Sites
+    converged: bool  # whether EP has
 
 
 class EPProcess(NamedTuple):
@@ -300,11 +308,12 @@ class GPEP(WithConfusionMatrices, CrowdClassifier):
                 "log_prior_annotators": float(((prior - 1) * log_rows).sum()),
             }
             bound = sum(terms.values())
-            return State(proba, kernel, found.sites), {**terms, "bound": bound}
+            after = State(proba, kernel, found.sites, found.converged)
+            return after, {**terms, "bound": bound}
 
         votes = crowd.vote_proba(seen.votes(), gold_seen)
         kernel, found = best_start(items, annotators_from(votes)[1])
-        start = State(votes, kernel, found.sites)
+        start = State(votes, kernel, found.sites, found.converged)
         tol = None if self.tol is None else self.tol * max(len(answers), 1)
         with Trace("GPEP", self.max_iter, self.progress) as trace:
             end = climb(
@@ -315,6 +324,8 @@ class GPEP(WithConfusionMatrices, CrowdClassifier):
                 tol=tol,
                 one_thread=False,
             )
+        if not end.converged:
+            warnings.warn(NOT_CONVERGED, ConvergenceWarning, stacklevel=3)
         process = EPProcess(*end.kernel, items, *end.sites, scale)
         proba = np.empty((len(X), 2))
         proba[told] = end.proba
