@@ -128,5 +128,5 @@ def test_the_readme_names_every_file_of_a_run(tmp_path):
 
 
 def test_the_readme_is_short_and_knows_no_machine():
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 140 + len(wc.METHODS)  # one row per method
     assert not re.search(r"/(home|work|root|Users)/|C:\\|index-url", README)
