@@ -62,7 +62,7 @@ def test_the_evidence_and_the_labels_are_those_of_the_oracle(seed):
     like = oracles.evidence_per_item(np.log(confusion), *rows, N)
     like[2, 0] = -np.inf
     told = np.flatnonzero(codes.n_per_item > 0)
-    kernel = model.kernel_variance_, model.length_scale_
+    kernel = model.variance_, model.length_scale_
     C = naive_covariance(*kernel, X[told], X[told])
 
     def moments(i, mean, variance):
@@ -88,7 +88,7 @@ def test_with_one_perfect_annotator_it_is_the_textbooks_classifier():
     X, _, truth = rings(0, 25)
     right = np.eye(2) * 1e12 + 1
     model = GPEP(annotator_prior=right, scaling="none").fit(X[:20], truth[:20])
-    kernel = model.kernel_variance_, model.length_scale_
+    kernel = model.variance_, model.length_scale_
     C = naive_covariance(*kernel, X[:20], X[:20])
     y = 2 * truth[:20] - 1
 
@@ -179,7 +179,7 @@ def test_rates_are_rows_of_the_confusion_matrices_with_flat_priors():
 def test_where_ep_does_not_converge_the_variance_becomes_smaller(monkeypatch):
     X, y, _ = rings(3, 40)
     given = {"scaling": "none", "max_iter": 1, "tol": None}
-    free = GPEP(**given).fit(X, y).kernel_variance_
+    free = GPEP(**given).fit(X, y).variance_
     assert free > 1.5
     whole = gpep.ep.propagated
 
@@ -188,7 +188,7 @@ def test_where_ep_does_not_converge_the_variance_becomes_smaller(monkeypatch):
         return found._replace(converged=bool(covariance[0, 0] < 1.5))
 
     monkeypatch.setattr(gpep.ep, "propagated", failing_above_one)
-    assert GPEP(**given).fit(X, y).kernel_variance_ < 1.5
+    assert GPEP(**given).fit(X, y).variance_ < 1.5
 
 
 def test_an_ep_that_does_not_converge_is_said_to_be_one(monkeypatch):

@@ -199,8 +199,8 @@ class GPEP(WithConfusionMatrices, CrowdClassifier):
         Probability of answering the second class where it is right.
     specificity_ : array (A,)
         Probability of answering the first class where it is right.
-    kernel_variance_ : float
-        The variance of f.
+    variance_ : float
+        The variance of the kernel.
     length_scale_ : float
         The length-scale of the kernel, in units of the scaled features.
     n_iter_ : int
@@ -267,8 +267,8 @@ class GPEP(WithConfusionMatrices, CrowdClassifier):
         return self.confusion_[:, 0, 0]
 
     @property
-    def kernel_variance_(self) -> float:
-        """The variance of f."""
+    def variance_(self) -> float:
+        """The variance of the kernel."""
         return float(np.exp(self.learned_.classifier.log_variance))
 
     @property
