@@ -1076,3 +1076,97 @@ def gpcr_log_evidence(rows, prior, prior_cov, n_nodes=40):
             log_answers += after - log_beta(np.array(prior[a][c]))
         total += of_classes * math.exp(log_answers)
     return math.log(total)
+
+
+# -- expectation propagation ---------------------------------------------------------
+
+
+def crowd_likelihood(f, log_likelihood):
+    """p(answers of one item | f): the two classes summed out."""
+    none, one = (math.exp(value) for value in log_likelihood)
+    return none * norm.cdf(-f) + one * norm.cdf(f)
+
+
+def tilted_by_grid(mean, variance, log_likelihood):
+    """Log norm, mean, variance of N(f; m, v) l(f), and p(z = 1), on a fine grid."""
+    f = mean + math.sqrt(variance) * np.linspace(-12, 12, 6001)
+    density = norm.pdf(f, mean, math.sqrt(variance))
+    weight = density * crowd_likelihood(f, log_likelihood)
+    total = np.trapezoid(weight, f)
+    first = np.trapezoid(weight * f, f) / total
+    second = np.trapezoid(weight * (f - first) ** 2, f) / total
+    one = np.trapezoid(density * norm.cdf(f), f) * math.exp(log_likelihood[1]) / total
+    return math.log(total), first, second, one
+
+
+def tilted_by_probit(mean, variance, y):
+    """Rasmussen and Williams, eq. 3.58: one certain class, y = -1 or 1."""
+    z = y * mean / math.sqrt(1 + variance)
+    ratio = norm.pdf(z) / norm.cdf(z)
+    first = mean + y * variance * ratio / math.sqrt(1 + variance)
+    second = variance - variance**2 * ratio / (1 + variance) * (z + ratio)
+    return math.log(norm.cdf(z)), first, second
+
+
+def sequential_ep(K, moments, n_sweeps):
+    """Rasmussen and Williams, algorithm 3.5: one site after the other.
+
+    moments(i, mean, variance) are log norm, mean and variance of the tilted cavity.
+    Returns the sites (precision, shift) and q(f) (mean, covariance).
+    """
+    n = len(K)
+    precision, shift = np.zeros(n), np.zeros(n)
+    mean, Sigma = np.zeros(n), K.copy()
+    for _ in range(n_sweeps):
+        for i in range(n):
+            tau = 1 / Sigma[i, i] - precision[i]
+            nu = mean[i] / Sigma[i, i] - shift[i]
+            _, first, second = moments(i, nu / tau, 1 / tau)[:3]
+            change = 1 / second - tau - precision[i]
+            precision[i] += change
+            shift[i] = first / second - nu
+            column = Sigma[:, i].copy()
+            Sigma -= change / (1 + change * column[i]) * np.outer(column, column)
+            mean = Sigma @ shift
+    return (precision, shift), (mean, Sigma)
+
+
+def ep_evidence(K, precision, shift, moments):
+    """Log Z of EP, eq. 3.65, from the means and variances of the sites."""
+    n = len(K)
+    site_var, site_mean = 1 / precision, shift / precision
+    Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(precision))
+    mean = Sigma @ shift
+    whole = K + np.diag(site_var)
+    total = -0.5 * np.linalg.slogdet(whole)[1]
+    total -= 0.5 * site_mean @ np.linalg.solve(whole, site_mean)
+    for i in range(n):
+        tau = 1 / Sigma[i, i] - precision[i]
+        m = (mean[i] / Sigma[i, i] - shift[i]) / tau
+        both = 1 / tau + site_var[i]  # negative where the precision of the site is
+        total += moments(i, m, 1 / tau)[0]
+        total += 0.5 * math.log(abs(both)) + (m - site_mean[i]) ** 2 / (2 * both)
+    return total
+
+
+def gp_crowd_by_sampling(K, log_likelihood, n_samples, seed):
+    """Evidence, means, variances and p(z = 1) of all items: samples of the prior.
+
+    Also the standard errors of the evidence (relative) and of the means.
+    """
+    rng = np.random.default_rng(seed)
+    f = rng.normal(size=(n_samples, len(K))) @ np.linalg.cholesky(K).T
+    like = np.ones(n_samples)
+    for n in range(len(K)):
+        like *= crowd_likelihood(f[:, n], log_likelihood[n])
+    evidence = like.mean()
+    weight = like / like.sum()
+    mean = weight @ f
+    variance = weight @ (f - mean) ** 2
+    one = np.zeros(len(K))
+    for n in range(len(K)):
+        joint = norm.cdf(f[:, n]) * math.exp(log_likelihood[n][1])
+        one[n] = weight @ (joint / crowd_likelihood(f[:, n], log_likelihood[n]))
+    relative = like.std() / evidence / math.sqrt(n_samples)
+    error = np.sqrt(weight**2 @ (f - mean) ** 2)
+    return evidence, mean, variance, one, relative, error

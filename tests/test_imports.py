@@ -27,7 +27,7 @@ for name in wc.AGGREGATORS:
     model = wc.METHODS[name]().fit(answers)
     model.annotator_summary(), model.predict_proba(answers), wc.cite(model)
 X = [[0.0], [1.0], [0.1], [0.9]]
-for name in ("crowd-em", "raykar", "rffgpcr", "vffgpcr", "vgpcr", "yan"):
+for name in ("crowd-em", "gpep", "raykar", "rffgpcr", "vffgpcr", "vgpcr", "yan"):
     model = wc.METHODS[name]().fit(X, answers)
     wc.save(model, folder + "/" + name)
     wc.load(folder + "/" + name).predict_proba(X)

@@ -16,6 +16,7 @@ from .methods.glad import GLAD as GLAD
 from .methods.gpcr import RFFGPCR as RFFGPCR
 from .methods.gpcr import VFFGPCR as VFFGPCR
 from .methods.gpcr import VGPCR as VGPCR
+from .methods.gpep import GPEP as GPEP
 from .methods.majority_vote import MajorityVote as MajorityVote
 from .methods.raykar import Raykar as Raykar
 from .methods.svgpcr import SVGP as SVGP

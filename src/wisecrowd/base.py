@@ -566,3 +566,21 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         target = checked_target(y, len(ids))
         rows = np.flatnonzero(~pd.isna(target))
         return rows, target[rows]
+
+
+class BinaryClassifier(CrowdClassifier):
+    """A method with features that takes two classes, and no more."""
+
+    def _check_two_classes(self, annotations: Annotations) -> None:
+        if annotations.n_classes > 2:
+            raise InputError(
+                f"{type(self).__name__} has two classes, and there are "
+                f"{annotations.n_classes}. Only binary classification is supported. "
+                f"Use SVGPCR, Raykar, Yan or CrowdEM, which take more classes."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: two classes only."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -123,6 +123,7 @@ def test_scikit_learns_checks(estimator, check, monkeypatch):
     "estimator",
     [
         pytest.param(wc.CrowdEM(dependence=0.1, n_rounds=1), marks=pytest.mark.slow),
+        pytest.param(wc.GPEP(max_iter=5), marks=pytest.mark.slow),
         wc.Raykar(max_iter=30),
         pytest.param(wc.RFFGPCR(max_iter=5, n_frequencies=20), marks=pytest.mark.slow),
         pytest.param(wc.VFFGPCR(max_iter=5, n_frequencies=20), marks=pytest.mark.slow),

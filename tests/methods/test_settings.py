@@ -26,6 +26,7 @@ BASE = {
     "ebcc": {},
     "glad": {},
     "crowd-em": {"dependence": 0.1},
+    "gpep": {},
     "raykar": {},
     "rffgpcr": {"n_frequencies": 10},
     "svgp": GP,
@@ -96,6 +97,7 @@ ALTERNATIVES = {
         "dependence": {"dependence": 0.3},
         "random_state": {"random_state": 1},
     },
+    "gpep": {**LOOP, **PRIOR, **SCALED},
     "raykar": {**LOOP, **PRIOR, **SCALED, "l2": {"l2": 30}},
     "rffgpcr": FOURIER,
     "svgp": OF_GP,
@@ -203,7 +205,7 @@ def test_tol_stops_a_fit(fitted):
 @pytest.mark.parametrize(
     "name",
     [
-        *("dawid-skene", "bcc", "ebcc", "glad", "crowd-em"),
+        *("dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "gpep"),
         *("raykar", "rffgpcr", "vffgpcr", "vgpcr", "yan"),
     ],
 )
@@ -242,6 +244,7 @@ WHOLE = {
     "bcc": {"tol": 1, "dependence": 0, "class_pseudo_items": 2},
     "ebcc": {"tol": 1, "subtype_pseudo_items": 1, "class_pseudo_items": 2},
     "glad": {"tol": 1, "ability_spread": 1, "easiness_spread": 2},
+    "gpep": {"tol": 1},
     "raykar": {"tol": 1, "l2": 2},
     "rffgpcr": {"tol": 1, "length_scale": 2, "variance": 3},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},

@@ -27,11 +27,20 @@ def covariance(
     kernel: SquaredExponential, X: Float[np.ndarray, "N D"], Y: Float[np.ndarray, "M D"]
 ) -> Float[np.ndarray, "N M"]:
     """Return k(x, y) of every pair."""
-    distance = cdist(X, Y, "sqeuclidean")
-    distance *= -0.5 * np.exp(-2 * kernel.log_scale)
-    np.exp(distance, out=distance)
-    distance *= np.exp(kernel.log_variance)
-    return distance
+    return of_distances(kernel, cdist(X, Y, "sqeuclidean"))
+
+
+def of_distances(
+    kernel: SquaredExponential, squared: Float[np.ndarray, "N M"]
+) -> Float[np.ndarray, "N M"]:
+    """Return k(x, y) of pairs whose squared distances are known.
+
+    A loop has the distances once: with many features they cost more than the rest.
+    """
+    out = squared * (-0.5 * np.exp(-2 * kernel.log_scale))
+    np.exp(out, out=out)
+    out *= np.exp(kernel.log_variance)
+    return out
 
 
 def gradient(
@@ -39,26 +48,11 @@ def gradient(
     X: Float[np.ndarray, "N D"],
     by_covariance: Float[np.ndarray, "N N"],
 ) -> SquaredExponential:
-    """Return the derivatives by the two logarithms, given those by k(X, X).
-
-    dk / d log v = k and dk / d log ℓ = k |x − y|² / ℓ².
-    """
-    product = covariance(kernel, X, X)
-    product *= by_covariance
-    by_variance = float(product.sum())
-    product *= cdist(X, X, "sqeuclidean")
-    by_scale = float(product.sum() * np.exp(-2 * kernel.log_scale))
-    return SquaredExponential(by_variance, by_scale)
-
-
-def of_distances(
-    kernel: SquaredExponential, squared: Float[np.ndarray, "N M"]
-) -> Float[np.ndarray, "N M"]:
-    """Return k(x, y) of pairs whose squared distances are known."""
-    out = squared * (-0.5 * np.exp(-2 * kernel.log_scale))
-    np.exp(out, out=out)
-    out *= np.exp(kernel.log_variance)
-    return out
+    """Return the derivatives by the two logarithms, given those by k(X, X)."""
+    squared = cdist(X, X, "sqeuclidean")
+    return gradient_of_distances(
+        kernel, squared, of_distances(kernel, squared), by_covariance
+    )
 
 
 def gradient_of_distances(
@@ -67,9 +61,9 @@ def gradient_of_distances(
     covariance: Float[np.ndarray, "N N"],
     by_covariance: Float[np.ndarray, "N N"],
 ) -> SquaredExponential:
-    """Return what :func:`gradient` does, with distances and covariance at hand.
+    """Return the same, with squared distances and covariance at hand.
 
-    A loop has the distances once: with many features they cost more than the rest.
+    dk / d log v = k and dk / d log ℓ = k |x − y|² / ℓ².
     """
     product = covariance * by_covariance
     by_scale = float(np.vdot(product, squared) * np.exp(-2 * kernel.log_scale))

@@ -15,6 +15,7 @@ _WHERE = {
     "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),
     "wisecrowd.maths.logistic": ("Logistic",),
     "wisecrowd.maths.scaling": ("Scaling",),
+    "wisecrowd.methods.gpep": ("EPProcess",),
     "wisecrowd.methods.svgpcr.record": ("SparseGP",),
     "wisecrowd.metrics.calibration": ("Calibration",),
     "wisecrowd.skills.ability": ("Ability",),

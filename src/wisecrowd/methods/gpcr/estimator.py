@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from wisecrowd._checks import InputError, number
+from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
+from wisecrowd.base import BinaryClassifier, Learned, WithConfusionMatrices
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
@@ -31,7 +31,7 @@ class Process(NamedTuple):
     climbs: list[loop.Climb]  # one after the other, each until it converges
 
 
-class BinaryGPCR(WithConfusionMatrices, CrowdClassifier):
+class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
     """A binary Gaussian process with a logistic link, learned with the annotators."""
 
     annotator_prior: Any
@@ -67,7 +67,7 @@ class BinaryGPCR(WithConfusionMatrices, CrowdClassifier):
         """Return what predicts new items."""
 
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
-        check_two_classes(annotations, type(self).__name__)
+        self._check_two_classes(annotations)
         kernel = self._starting_kernel(X.shape[1])
         scale = scaling(X, self.scaling)
         # Without answers and gold, z is integrated out exactly: the item adds nothing.
@@ -135,22 +135,6 @@ class BinaryGPCR(WithConfusionMatrices, CrowdClassifier):
     def _predict_proba(self, X: Array) -> Array:
         proba: Array = self.learned_.classifier.proba(X)
         return proba
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: two classes only."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
-def check_two_classes(annotations: Annotations, name: str) -> None:
-    """Refuse more than two classes, and name methods that take them."""
-    if annotations.n_classes > 2:
-        raise InputError(
-            f"{name} has two classes, and there are {annotations.n_classes}. Only "
-            f"binary classification is supported. Use SVGPCR or Raykar, which take "
-            f"more classes."
-        )
 
 
 def limits(
