@@ -24,7 +24,7 @@ from wisecrowd.fit.flat_answers import held_out_items
 from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.fit.stochastic import Pace, Place, Run, Watched, completed, watched_items
 from wisecrowd.fit.trace import Trace
-from wisecrowd.maths.deep.layers import Layer, Strength
+from wisecrowd.maths.deep.layers import MATRICES, Layer, Strength
 from wisecrowd.maths.deep.modules import (
     log_proba,
     made_module,
@@ -53,10 +53,15 @@ class Params(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Step sizes of the network and of the annotators' layer."""
+    """Step sizes of the networks and of the annotators' matrices."""
 
     network: Any
     layer: Any
+
+
+def rate_of(path: Any, rates: Rates) -> Any:
+    """Return the step size of a parameter, by its path in :class:`Params`."""
+    return rates.layer if getattr(path[-1], "key", None) in MATRICES else rates.network
 
 
 class State(NamedTuple):
@@ -109,11 +114,8 @@ def steps(
         slope = jax.grad(loss)(params)
         with jax.numpy_dtype_promotion("standard"):  # Adam: a float to a whole power
             change, adam = ADAM.update(slope, adam)
-        moved = Params(
-            *(
-                jax.tree.map(lambda p, c, rate=rate: p - rate * c, part, changed)
-                for part, changed, rate in zip(params, change, rates, strict=True)
-            )
+        moved = jax.tree.map_with_path(
+            lambda path, p, c: p - rate_of(path, rates) * c, params, change
         )
         return (moved, adam, key), None
 

@@ -65,10 +65,10 @@ def picked(
 
 
 def per_item(
-    log_answer: Float[Array, " P"], rows: Rows, n_items: int
-) -> Float[Array, " B"]:
-    """Σ log p(y | x, a) over the answers of each item; filling rows count nothing."""
-    counted = jnp.where(rows.weight > 0, log_answer, 0)
+    log_given: Float[Array, "P C"], rows: Rows, n_items: int
+) -> Float[Array, "B C"]:
+    """Σ log p(y | c, a) over the answers of each item; filling rows count nothing."""
+    counted = jnp.where(rows.weight[:, None] > 0, log_given, 0)
     return jax.ops.segment_sum(counted, rows.place, n_items)
 
 
@@ -112,18 +112,8 @@ def log_given(
 # -- penalties -------------------------------------------------------------------------
 
 
-def trace_penalty(matrix: Float[Array, "A C K"]) -> Float[Array, ""]:
-    """The mean trace of the confusion matrices (Tanno et al. 2019).
-
-    Among matrices that explain the answers equally well, the smallest trace belongs to
-    the true ones, if annotators are right more often than not on average.
-    """
-    confusion = jax.nn.softmax(matrix, axis=2)
-    return jnp.trace(confusion, axis1=1, axis2=2).mean()
-
-
 def explained(log_proba: Float[Array, "B C"]) -> Float[Array, ""]:
-    """1 − mean H(p) / H(mean p): the share of the classes' entropy that is explained."""
+    """1 − mean H(p) / H(mean p): the share of the classes' entropy explained."""
 
     def entropy(proba: Float[Array, "... C"]) -> Float[Array, "..."]:
         return -(proba * jnp.log(jnp.maximum(proba, SMALLEST))).sum(-1)
@@ -131,6 +121,25 @@ def explained(log_proba: Float[Array, "B C"]) -> Float[Array, ""]:
     proba = jnp.exp(log_proba)
     before = jnp.maximum(entropy(proba.mean(0)), SMALLEST)
     return jnp.maximum(1 - entropy(proba).mean() / before, 0)
+
+
+def trace_penalty(
+    matrices: Float[Array, "P C K"],
+    weight: Float[Array, " P"],
+    log_proba: Float[Array, "B C"],
+) -> Float[Array, ""]:
+    """Return e² times the mean diagonal of the confusion matrices of rows' annotators.
+
+    Tanno et al. 2019: among matrices that explain the answers equally well, the true
+    ones have the smallest trace, if annotators are right more often than not. The mean
+    is over answers: an annotator with few of them is not judged by the penalty alone.
+    e² is that of :func:`volume_penalty`: if the features say little, matrices of small
+    trace do not explain the answers, and yet the penalty would prefer them.
+    """
+    confusion = jax.nn.softmax(matrices, axis=2)
+    diagonal = jnp.diagonal(confusion, axis1=1, axis2=2).mean(1)
+    mean = (diagonal * weight).sum() / jnp.maximum(weight.sum(), 1)
+    return jax.lax.stop_gradient(explained(log_proba)) ** 2 * mean
 
 
 def volume_penalty(log_proba: Float[Array, "B C"]) -> Float[Array, ""]:

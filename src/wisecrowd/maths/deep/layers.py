@@ -16,6 +16,8 @@ from jaxtyping import Array, Float
 from wisecrowd.maths.deep import crowd_layers as formulas
 from wisecrowd.maths.deep.crowd_layers import Params, Rows
 
+MATRICES = ("matrix", "common", "weight", "offset")
+"""The parameters that describe annotators; Adam has a step size of their own."""
 MIXTURE_START = 3.0  # W of a mixture: e³ to 1 for the class, before any answer
 
 
@@ -44,7 +46,7 @@ class Layer(Protocol):
         X: Float[Array, "B D"],
         given: Any,
     ) -> Float[Array, " B"]:
-        """Return log p(what is known about the item | x) of every item."""
+        """Return log p(all that is known about the item | x) of every item."""
 
     def loss(
         self,
@@ -105,6 +107,22 @@ class AnswerLayer:
     n_classes: int
     n_answers: int
 
+    def log_given(
+        self, params: Params, X: Float[Array, "B D"], rows: Rows
+    ) -> Float[Array, "P C"]:
+        """Return log p(y | z = c, x, a) of every row and class."""
+        raise NotImplementedError
+
+    def penalty(
+        self,
+        params: Params,
+        log_proba: Float[Array, "B C"],
+        rows: Rows,
+        strength: Strength,
+    ) -> Float[Array, ""]:
+        """Return what is added to the loss."""
+        raise NotImplementedError
+
     def log_answer(
         self,
         params: Params,
@@ -112,14 +130,9 @@ class AnswerLayer:
         X: Float[Array, "B D"],
         rows: Rows,
     ) -> Float[Array, " P"]:
-        """Return log p(y | x, a) of every row."""
-        raise NotImplementedError
-
-    def penalty(
-        self, params: Params, log_proba: Float[Array, "B C"], strength: Strength
-    ) -> Float[Array, ""]:
-        """Return what is added to the loss."""
-        raise NotImplementedError
+        """Return log Σ_c p(c | x) p(y | c, x, a) of every row."""
+        log_given = self.log_given(params, X, rows)
+        return formulas.log_mixture(log_proba[rows.place], log_given)
 
     def log_likelihood(
         self,
@@ -128,10 +141,14 @@ class AnswerLayer:
         X: Float[Array, "B D"],
         given: Rows,
     ) -> Float[Array, " B"]:
-        """Σ log p(y | x, a) over the item's answers, and log p(gold | x)."""
+        """Return log p(gold, all answers | x), the answers independent given the class.
+
+        Training predicts each answer by itself. What is watched is how well network and
+        annotators explain all answers on an item together.
+        """
         seen, of_gold = formulas.with_gold(log_proba, given.gold)
-        log_answer = self.log_answer(params, seen, X, given)
-        return of_gold + formulas.per_item(log_answer, given, len(X))
+        said = formulas.per_item(self.log_given(params, X, given), given, len(X))
+        return of_gold + jax.nn.logsumexp(seen + said, axis=1)
 
     def loss(
         self,
@@ -141,10 +158,12 @@ class AnswerLayer:
         given: Rows,
         strength: Strength,
     ) -> Float[Array, ""]:
-        """Minus the mean log-likelihood of the answers, and the penalties."""
-        total = self.log_likelihood(params, log_proba, X, given).sum()
+        """Minus the mean log-probability of an answer, and the penalties."""
+        seen, of_gold = formulas.with_gold(log_proba, given.gold)
+        log_answer = self.log_answer(params, seen, X, given)
+        total = (log_answer * given.weight).sum() + of_gold.sum()
         n_answers = jnp.maximum(given.weight.sum(), 1)
-        return self.penalty(params, log_proba, strength) - total / n_answers
+        return self.penalty(params, log_proba, given, strength) - total / n_answers
 
 
 @dataclass(frozen=True)
@@ -197,6 +216,16 @@ class CrowdLayerRecipe(AnswerLayer):
         offset = jnp.where(jnp.asarray(free)[None], params["offset"], 0)
         return formulas.matrices_of_weights(params["weight"], offset)
 
+    def own_matrices(self, params: Params, rows: Rows) -> Float[Array, "P C K"]:
+        """Return W of the annotator of every row, and of nobody else."""
+        return self.matrices({k: v[rows.annotator] for k, v in params.items()})
+
+    def log_given(
+        self, params: Params, X: Float[Array, "B D"], rows: Rows
+    ) -> Float[Array, "P C"]:
+        """Return log p(y | z = c, a): the answer to a class that is certain."""
+        return formulas.log_given(self.own_matrices(params, rows), rows.answer)
+
     def log_answer(
         self,
         params: Params,
@@ -205,17 +234,19 @@ class CrowdLayerRecipe(AnswerLayer):
         rows: Rows,
     ) -> Float[Array, " P"]:
         """Return log p(y | x, a) of every row."""
-        # Only the matrices of these rows: there may be thousands of annotators.
-        own = {name: value[rows.annotator] for name, value in params.items()}
-        matrices, seen = self.matrices(own), log_proba[rows.place]
         if self.mixture:
-            log_given = formulas.log_given(matrices, rows.answer)
-            return formulas.log_mixture(seen, log_given)
-        activations = formulas.activations(jnp.exp(seen), matrices)
+            return super().log_answer(params, log_proba, X, rows)
+        activations = formulas.activations(
+            jnp.exp(log_proba)[rows.place], self.own_matrices(params, rows)
+        )
         return formulas.picked(jax.nn.log_softmax(activations), rows.answer)
 
     def penalty(
-        self, params: Params, log_proba: Float[Array, "B C"], strength: Strength
+        self,
+        params: Params,
+        log_proba: Float[Array, "B C"],
+        rows: Rows,
+        strength: Strength,
     ) -> Float[Array, ""]:
         """Return the Gaussian prior around the start, and the regulariser."""
         prior = sum(
@@ -224,7 +255,9 @@ class CrowdLayerRecipe(AnswerLayer):
         )
         out = strength.prior * prior
         if self.regularizer == "trace":
-            return out + strength.regularizer * formulas.trace_penalty(params["matrix"])
+            matrices = params["matrix"][rows.annotator]
+            trace = formulas.trace_penalty(matrices, rows.weight, log_proba)
+            return out + strength.regularizer * trace
         if self.regularizer == "geometric":
             return out + strength.regularizer * formulas.volume_penalty(log_proba)
         return out
@@ -272,22 +305,22 @@ class CommonLayer(AnswerLayer):
         annotator = unit(params["annotator"][rows.annotator])
         return jax.nn.sigmoid((item[rows.place] * annotator).sum(1))
 
-    def log_answer(
+    def log_given(
+        self, params: Params, X: Float[Array, "B D"], rows: Rows
+    ) -> Float[Array, "P C"]:
+        """Return log (s G[c, y] + (1 − s) R[a, c, y])."""
+        share = self.common_share(params, X, rows)[:, None]
+        common = jax.nn.softmax(params["common"], axis=1).T[rows.answer]
+        matrices = params["matrix"][rows.annotator]
+        own = jnp.exp(formulas.log_given(matrices, rows.answer))
+        return jnp.log(share * common + (1 - share) * own)
+
+    def penalty(
         self,
         params: Params,
         log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
         rows: Rows,
-    ) -> Float[Array, " P"]:
-        """Return log Σ_c p(c | x) (s G[c, y] + (1 − s) R[a, c, y]) of every row."""
-        share = self.common_share(params, X, rows)[:, None]
-        common = jax.nn.softmax(params["common"], axis=1).T[rows.answer]
-        own = jnp.exp(formulas.log_given(params["matrix"][rows.annotator], rows.answer))
-        log_given = jnp.log(share * common + (1 - share) * own)
-        return formulas.log_mixture(log_proba[rows.place], log_given)
-
-    def penalty(
-        self, params: Params, log_proba: Float[Array, "B C"], strength: Strength
+        strength: Strength,
     ) -> Float[Array, ""]:
         """Return the prior of own and common matrices minus their distance."""
         own = formulas.gaussian_penalty(params["matrix"], self.centre[None])

@@ -115,7 +115,7 @@ class AggNet(WithConfusionMatrices, NetworkClassifier):
         Seed of the weights, of dropout, of the batches and of the held-out items.
     progress : bool or None
         Whether to draw a progress bar. None: on a terminal.
-    annotator_prior : "diagonal", "flat", "learned", array or mapping
+    annotator_prior : "learned", "flat", "diagonal", array or mapping
         Dirichlet concentrations of the annotators' rows; see :class:`BCC`.
 
     Attributes
@@ -148,7 +148,7 @@ class AggNet(WithConfusionMatrices, NetworkClassifier):
     True
     """
 
-    annotator_prior: Any = "diagonal"
+    annotator_prior: Any = "learned"
 
     method = MethodInfo(
         name="aggnet",

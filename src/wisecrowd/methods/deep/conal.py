@@ -1,7 +1,7 @@
 """CoNAL (Chu, Ma and Wang 2021): confusions that annotators share.
 
-p(y | x, a, z = c) = s G[c, y] + (1 − s) R[a, c, y]: some mistakes are common to all, and
-how many depends on the item and the annotator, s = σ(v(x) · u[a]).
+p(y | x, a, z = c) = s G[c, y] + (1 − s) R[a, c, y]: some mistakes are common to all.
+How many depends on the item and the annotator, s = σ(v(x) · u[a]).
 """
 
 from dataclasses import dataclass, replace

@@ -22,7 +22,7 @@ from wisecrowd.methods.deep.shared import LayerClassifier
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import LayerMatrices
 
-STRENGTH = {"geometric": 0.1, "trace": 0.1, None: 0.0}
+STRENGTH = {"geometric": 0.1, "trace": 1.0, None: 0.0}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -43,7 +43,8 @@ class CrowdLayer(LayerClassifier):
         items of every class of which the network is certain. "trace" (Tanno et al.)
         asks for unreliable annotators.
     regularizer_strength : float or "auto"
-        Its weight, beside the mean cross-entropy of an answer. "auto" is .1.
+        Its weight, beside the mean cross-entropy of an answer. "auto" is .1 for
+        "geometric" and 1 for "trace".
     annotator_l2 : float
         Precision of the Gaussian prior of W around its start.
     annotator_rate : float

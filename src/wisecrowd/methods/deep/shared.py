@@ -111,7 +111,7 @@ class LayerClassifier(NetworkClassifier):
     """A network whose annotators are a layer, learned by Adam too."""
 
     annotator_l2: float | int = 0.5
-    annotator_rate: float | int = 0.01
+    annotator_rate: float | int = 0.03
 
     def _check_settings(self) -> None:
         super()._check_settings()
