@@ -985,6 +985,11 @@ def yan_objective(weights, offset, X, rows, proba, precision):
 # -- networks for crowds -------------------------------------------------------------
 
 
+def softmaxed(row):
+    total = sum(math.exp(v) for v in row)
+    return [math.exp(v) / total for v in row]
+
+
 def layer_matrix(kind, params, a, n_classes, n_answers):
     """W[c][k] of annotator a: VW, VW-B or MW."""
     out = [[0.0] * n_answers for _ in range(n_classes)]
@@ -1005,14 +1010,14 @@ def layer_answer(kind, mixture, params, a, proba, n_answers):
     n_classes = len(proba)
     W = layer_matrix(kind, params, a, n_classes, n_answers)
     if mixture:
-        R = [softmax_row(W[c]) for c in range(n_classes)]
+        R = [softmaxed(W[c]) for c in range(n_classes)]
         return [
             sum(proba[c] * R[c][k] for c in range(n_classes)) for k in range(n_answers)
         ]
     activation = [
         sum(proba[c] * W[c][k] for c in range(n_classes)) for k in range(n_answers)
     ]
-    return softmax_row(activation)
+    return softmaxed(activation)
 
 
 def conal_share(params, x, a):
@@ -1036,8 +1041,8 @@ def conal_given(params, x, a, y):
     """p(y | z = c, x, a) of every class c."""
     s = conal_share(params, x, a)
     n_classes = params["common"].shape[0]
-    common = [softmax_row(params["common"][c])[y] for c in range(n_classes)]
-    own = [softmax_row(params["matrix"][a][c])[y] for c in range(n_classes)]
+    common = [softmaxed(params["common"][c])[y] for c in range(n_classes)]
+    own = [softmaxed(params["matrix"][a][c])[y] for c in range(n_classes)]
     return [s * common[c] + (1 - s) * own[c] for c in range(n_classes)]
 
 

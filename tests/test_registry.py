@@ -17,7 +17,7 @@ from wisecrowd.registry import MethodInfo, Methods, entries, method_name
 
 NAMES = [
     "bcc", "dawid-skene", "ebcc", "glad", "majority-vote",
-    "crowd-em", "raykar", "svgpcr", "yan", "svgp",
+    "aggnet", "conal", "crowd-em", "crowd-layer", "raykar", "svgpcr", "yan", "svgp",
 ]  # fmt: skip
 N_AGGREGATORS = 5
 UNPUBLISHED = {"majority-vote", "crowd-em"}

@@ -10,7 +10,7 @@ rng = np.random.default_rng(0)
 def test_the_likelihood_is_the_oracles():
     log_proba = np.log(rng.dirichlet(np.ones(3), 5))
     evidence = rng.normal(size=(5, 3))
-    proba = [oracles.softmax_row(row / 1.7) for row in log_proba]
+    proba = [oracles.softmaxed(row / 1.7) for row in log_proba]
     want = sum(
         np.log(sum(p[c] * np.exp(e[c]) for c in range(3)))
         for p, e in zip(proba, evidence, strict=True)

@@ -64,7 +64,7 @@ def given_of(kind, params):
 
     def given(n, a, y):
         W = oracles.layer_matrix(kind, params, a, C, K)
-        return [oracles.softmax_row(W[c])[y] for c in range(C)]
+        return [oracles.softmaxed(W[c])[y] for c in range(C)]
 
     return given
 
@@ -225,7 +225,7 @@ def test_the_penalties_are_those_of_the_oracles(crowd):
     weight = jnp.array([1.0, 0.0, 1.0, 1.0, 0.0])
     tables = np.asarray(own)
     diagonal = [
-        np.mean([oracles.softmax_row(tables[a, c])[c] for c in range(C)])
+        np.mean([oracles.softmaxed(tables[a, c])[c] for c in range(C)])
         for a in range(A)
     ]
     want = share**2 * np.mean([diagonal[a] for a in (0, 2, 3)])

@@ -18,7 +18,7 @@ rng = np.random.default_rng(0)
 
 
 def log_softmax(logits):
-    return np.log(oracles.softmax_row(logits))
+    return np.log(oracles.softmaxed(logits))
 
 
 @pytest.mark.parametrize("hidden", [(), (5,), (6, 4)])
@@ -80,14 +80,13 @@ def test_a_fitted_network_predicts_with_scaling_and_temperature():
     network = Network(MLP(hidden=(4,)), arrays, 3, scale, 2.5)
     X = rng.normal(size=(5, 2))
     layers = [(np.asarray(one.weight), np.asarray(one.bias)) for one in module.layers]
-    logits = [
-        oracles.perceptron(layers, row) for row in (X - scale.centre) / scale.spread
-    ]
+    scaled = (X - scale.centre) / scale.spread
+    logits = [oracles.perceptron(layers, row) for row in scaled]
     want = [log_softmax([v / 2.5 for v in row]) for row in logits]
     assert_allclose(network.log_proba(X), want, atol=1e-5)
 
 
-# -- settings ----------------------------------------------------------------------------
+# -- settings --------------------------------------------------------------------------
 
 
 def test_words_are_records():
