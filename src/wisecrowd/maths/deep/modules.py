@@ -175,7 +175,8 @@ def predicted_in_pieces(
     """Return log p(z | x) of all items, in pieces of few shapes."""
     found = []
     for _, X in features.pieces():
-        said = predicted(weights, rest, filled(X, features.n_items))
+        full: Any = filled(X, features.n_items)
+        said = predicted(weights, rest, full)
         found.append(np.asarray(said)[: len(X)])  # cut by NumPy: nothing to compile
     return np.concatenate(found).astype(np.float64)
 

@@ -134,9 +134,8 @@ def skills_of(found: Any, answers: Answers, X: Array) -> CommonConfusions:
     own = softmax(params["matrix"].astype(np.float64), axis=2)
     own[~answered] = of_the_crowd(own, answered)
     towards = np.where(answered[:, None], params["annotator"], 0.0)
-    mixing = Mixing(
-        *(params[name] for name in ("seen", "seen_bias", "item", "item_bias")), towards
-    )
+    names = ("seen", "seen_bias", "item", "item_bias")
+    mixing = Mixing(**{name: params[name] for name in names}, annotator=towards)
     skills = CommonConfusions(
         Tally.of(answers, np.exp(found.log_proba)),
         softmax(params["common"].astype(np.float64), axis=1),

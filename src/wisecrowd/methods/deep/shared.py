@@ -137,7 +137,8 @@ class LayerClassifier(NetworkClassifier):
         def recipe(train: Int[np.ndarray, " n"], batch_size: int) -> Recipe:
             rows = FlatAnswers(answers, gold, room_for(answers, train, batch_size))
             # 32 bits, and not part of what is compiled.
-            return Recipe(layer, rows, Strength(*np.float32([prior, strength])))
+            strengths = Strength(np.float32(prior), np.float32(strength))
+            return Recipe(layer, rows, strengths)
 
         found, trace = trained(self, X, answers, gold, recipe)
         return found, answers, trace
