@@ -1,6 +1,6 @@
 """AggNet, crowd layers and CoNAL beside majority vote with the same network.
 
-Run: python experiments/networks.py labelme|sentiment|simulated [--seeds 5] [--only NAME]
+Run: python experiments/networks.py labelme|sentiment|simulated [--seeds N] [--only M]
 Prints, per method, the means of accuracy, log loss and calibration error on new items,
 and the share of right training labels. `simulated`: crowds of simulated_crowds.py, one
 per seed of `SHAPES`.
@@ -9,6 +9,7 @@ per seed of `SHAPES`.
 import argparse
 import json
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,14 +24,14 @@ from wisecrowd.simulation.crowds import simulate
 SHAPES = (1, 4, 7, 11, 14, 17, 20, 23)
 METHODS: dict[str, Any] = {
     "votes + network": None,
-    "AggNet": lambda **s: wc.AggNet(**s),
-    "CrowdLayer mw": lambda **s: wc.CrowdLayer(**s),
-    "mw geometric": lambda **s: wc.CrowdLayer(regularizer="geometric", **s),
-    "mw trace": lambda **s: wc.CrowdLayer(regularizer="trace", **s),
-    "CrowdLayer vw": lambda **s: wc.CrowdLayer(kind="vw", **s),
-    "CrowdLayer vwb": lambda **s: wc.CrowdLayer(kind="vwb", **s),
-    "mw as published": lambda **s: wc.CrowdLayer.as_published(**s),
-    "CoNAL": lambda **s: wc.CoNAL(**s),
+    "AggNet": wc.AggNet,
+    "CrowdLayer mw": wc.CrowdLayer,
+    "mw geometric": partial(wc.CrowdLayer, regularizer="geometric"),
+    "mw trace": partial(wc.CrowdLayer, regularizer="trace"),
+    "CrowdLayer vw": partial(wc.CrowdLayer, kind="vw"),
+    "CrowdLayer vwb": partial(wc.CrowdLayer, kind="vwb"),
+    "mw as published": wc.CrowdLayer.as_published,
+    "CoNAL": wc.CoNAL,
 }
 
 

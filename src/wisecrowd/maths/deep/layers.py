@@ -214,7 +214,7 @@ class CrowdLayerRecipe(AnswerLayer):
         # VW has an offset only for answers that are no class, which have no weight.
         free = (self.kind == "vwb") | (np.arange(self.n_answers) >= self.n_classes)
         offset = jnp.where(jnp.asarray(free)[None], params["offset"], 0)
-        return formulas.matrices_of_weights(params["weight"], offset)
+        return formulas.matrices_of_weights(jnp.asarray(params["weight"]), offset)
 
     def own_matrices(self, params: Params, rows: Rows) -> Float[Array, "P C K"]:
         """Return W of the annotator of every row, and of nobody else."""
