@@ -1170,3 +1170,150 @@ def gp_crowd_by_sampling(K, log_likelihood, n_samples, seed):
     relative = like.std() / evidence / math.sqrt(n_samples)
     error = np.sqrt(weight**2 @ (f - mean) ** 2)
     return evidence, mean, variance, one, relative, error
+
+
+# -- networks for crowds -------------------------------------------------------------
+
+
+def softmaxed(row):
+    total = sum(math.exp(v) for v in row)
+    return [math.exp(v) / total for v in row]
+
+
+def layer_matrix(kind, params, a, n_classes, n_answers):
+    """W[c][k] of annotator a: VW, VW-B or MW."""
+    out = [[0.0] * n_answers for _ in range(n_classes)]
+    for c in range(n_classes):
+        for k in range(n_answers):
+            if kind == "mw":
+                out[c][k] = float(params["matrix"][a][c][k])
+                continue
+            if c == k:
+                out[c][k] += float(params["weight"][a][c])
+            if kind == "vwb" or k >= n_classes:
+                out[c][k] += float(params["offset"][a][k])
+    return out
+
+
+def layer_answer(kind, mixture, params, a, proba, n_answers):
+    """p(y = k | x, a) of every answer k, from the class probabilities of one item."""
+    n_classes = len(proba)
+    W = layer_matrix(kind, params, a, n_classes, n_answers)
+    if mixture:
+        R = [softmaxed(W[c]) for c in range(n_classes)]
+        return [
+            sum(proba[c] * R[c][k] for c in range(n_classes)) for k in range(n_answers)
+        ]
+    activation = [
+        sum(proba[c] * W[c][k] for c in range(n_classes)) for k in range(n_answers)
+    ]
+    return softmaxed(activation)
+
+
+def conal_share(params, x, a):
+    """σ(v(x) · u[a]) with vectors of length one."""
+    between = [
+        sum(x[d] * params["seen"][d][h] for d in range(len(x))) + params["seen_bias"][h]
+        for h in range(params["seen"].shape[1])
+    ]
+    v = [
+        sum(between[h] * params["item"][h][e] for h in range(len(between)))
+        + params["item_bias"][e]
+        for e in range(params["item"].shape[1])
+    ]
+    u = [float(value) for value in params["annotator"][a]]
+    length = math.sqrt(sum(i * i for i in v)) * math.sqrt(sum(i * i for i in u))
+    dot = sum(i * j for i, j in zip(v, u, strict=True)) / length
+    return 1 / (1 + math.exp(-dot))
+
+
+def conal_given(params, x, a, y):
+    """p(y | z = c, x, a) of every class c."""
+    s = conal_share(params, x, a)
+    n_classes = params["common"].shape[0]
+    common = [softmaxed(params["common"][c])[y] for c in range(n_classes)]
+    own = [softmaxed(params["matrix"][a][c])[y] for c in range(n_classes)]
+    return [s * common[c] + (1 - s) * own[c] for c in range(n_classes)]
+
+
+def items_log_likelihood(proba, given_of_row, rows, gold):
+    """Log p(gold, all answers | x) of items; given_of_row(n, a, y) is p(y | c)."""
+    out = []
+    for n in range(len(proba)):
+        joint = [float(p) for p in proba[n]]
+        if gold[n] >= 0:
+            joint = [p if c == gold[n] else 0.0 for c, p in enumerate(joint)]
+        for i, a, y in zip(*rows, strict=True):
+            if i == n:
+                given = given_of_row(n, a, y)
+                joint = [p * g for p, g in zip(joint, given, strict=True)]
+        out.append(math.log(sum(joint)))
+    return out
+
+
+def explained_share(proba):
+    """1 − mean H(p) / H(mean p)."""
+    mean = [sum(row[c] for row in proba) / len(proba) for c in range(len(proba[0]))]
+    each = sum(entropy(np.array(row)) for row in proba) / len(proba)
+    return max(0.0, 1 - each / entropy(np.array(mean)))
+
+
+def volume(proba, floor):
+    """−log det of (1 / B) Σ p pᵀ + floor · I, by Leibniz's formula."""
+    n_classes = len(proba[0])
+    gram = [[0.0] * n_classes for _ in range(n_classes)]
+    for row in proba:
+        for c in range(n_classes):
+            for d in range(n_classes):
+                gram[c][d] += row[c] * row[d] / len(proba)
+    for c in range(n_classes):
+        gram[c][c] += floor
+    total = 0.0
+    for order in itertools.permutations(range(n_classes)):
+        n_swapped = sum(
+            order[i] > order[j]
+            for i in range(n_classes)
+            for j in range(i + 1, n_classes)
+        )
+        term = (-1.0) ** n_swapped
+        for c in range(n_classes):
+            term *= gram[c][order[c]]
+        total += term
+    return -math.log(total)
+
+
+def perceptron(layers, x):
+    """Logits of one row: relu between linear layers (weight [out][in], bias [out])."""
+    for number, (weight, bias) in enumerate(layers):
+        x = [
+            sum(weight[o][i] * x[i] for i in range(len(x))) + bias[o]
+            for o in range(len(bias))
+        ]
+        if number < len(layers) - 1:
+            x = [max(v, 0.0) for v in x]
+    return x
+
+
+def convolved(image, weight, bias):
+    """Relu of a convolution that keeps the size: image [in][h][w], odd kernels."""
+    n_out, n_in, size, _ = weight.shape
+    reach = size // 2
+    _, height, width = image.shape
+    out = np.zeros((n_out, height, width))
+    for o, i, j in itertools.product(range(n_out), range(height), range(width)):
+        total = float(np.ravel(bias[o])[0])
+        for c, di, dj in itertools.product(range(n_in), range(size), range(size)):
+            row, column = i + di - reach, j + dj - reach
+            if 0 <= row < height and 0 <= column < width:
+                total += weight[o, c, di, dj] * image[c, row, column]
+        out[o, i, j] = max(total, 0.0)
+    return out
+
+
+def pooled(image):
+    """The largest of every 2 x 2 pixels; what is left over is cut off."""
+    n, height, width = image.shape
+    out = np.zeros((n, height // 2, width // 2))
+    for c, i, j in np.ndindex(*out.shape):
+        out[c, i, j] = image[c, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2].max()
+    return out

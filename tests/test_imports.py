@@ -9,7 +9,8 @@ CHILD = f"""
 import sys
 
 def nothing_of_jax(after):
-    assert "jax" not in sys.modules, f"jax was imported by: {{after}}"
+    for name in ("jax", "equinox"):
+        assert name not in sys.modules, f"{{name}} was imported by: {{after}}"
 
 import wisecrowd as wc
 nothing_of_jax("import")
@@ -32,6 +33,8 @@ for name in ("crowd-em", "gpep", "raykar", "rffgpcr", "vffgpcr", "vgpcr", "yan")
     wc.save(model, folder + "/" + name)
     wc.load(folder + "/" + name).predict_proba(X)
 wc.SVGPCR(kernel="matern32", link="robustmax").get_params()
+for kind in (wc.AggNet, wc.CrowdLayer, wc.CoNAL):
+    kind(network=wc.MLP(hidden=(5,))).get_params()
 nothing_of_jax("fit")
 
 for name in {sorted(path.name for path in SAVED.iterdir() if path.is_dir())!r}:

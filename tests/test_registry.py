@@ -17,8 +17,8 @@ from wisecrowd.registry import MethodInfo, Methods, entries, method_name
 
 NAMES = [
     "bcc", "dawid-skene", "ebcc", "glad", "majority-vote",
-    "crowd-em", "gpep", "raykar", "rffgpcr", "svgpcr", "vffgpcr", "vgpcr", "yan",
-    "svgp",
+    "aggnet", "conal", "crowd-em", "crowd-layer", "gpep", "raykar", "rffgpcr",
+    "svgpcr", "vffgpcr", "vgpcr", "yan", "svgp",
 ]  # fmt: skip
 N_AGGREGATORS = 5
 UNPUBLISHED = {"majority-vote", "crowd-em"}

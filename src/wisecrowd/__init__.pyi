@@ -8,9 +8,14 @@ from .io.gold import read_gold as read_gold
 from .io.join import read_feature_table as read_feature_table
 from .io.read import read_annotations as read_annotations
 from .io.write import write_annotations as write_annotations
+from .maths.networks import MLP as MLP
+from .maths.networks import ConvNet as ConvNet
 from .methods.bcc import BCC as BCC
 from .methods.crowd_em import CrowdEM as CrowdEM
 from .methods.dawid_skene import DawidSkene as DawidSkene
+from .methods.deep import AggNet as AggNet
+from .methods.deep import CoNAL as CoNAL
+from .methods.deep import CrowdLayer as CrowdLayer
 from .methods.ebcc import EBCC as EBCC
 from .methods.glad import GLAD as GLAD
 from .methods.gpcr import RFFGPCR as RFFGPCR

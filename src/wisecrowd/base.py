@@ -19,7 +19,7 @@ from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import ByFeatures, ConfusionMatrices, Skills, Votes
+from wisecrowd.skills import ConfusionMatrices, SeeingSkills, Skills, Votes
 
 # Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
@@ -287,7 +287,7 @@ class CrowdModel(BaseEstimator, ABC):
         given = given.recoded(classes=self.classes_, answers=self.answers_)
         known = positions(given.annotators, self.annotators_)
         skills = self._skills().chosen(known)
-        if isinstance(skills, ByFeatures) and features is not None:
+        if isinstance(skills, SeeingSkills) and features is not None:
             skills = skills.seeing(features)
         if (known < 0).mean() > 0.5 and not isinstance(skills, Votes):
             warnings.warn(

@@ -7,11 +7,15 @@ import wisecrowd as wc
 QUICK = {"n_inducing": 5, "max_epochs": 40, "natural_rate": 0.2}
 # Learning the dependence takes longer than all the rest; test_bcc.py has it.
 GIVEN = {"dependence": 0.1}
+NETWORK = {"max_epochs": 100}
 SETTINGS = {
+    "aggnet": NETWORK,
     "bcc": GIVEN,
+    "conal": NETWORK,
     "crowd-em": GIVEN,
     "rffgpcr": {"n_frequencies": 10},
     "vffgpcr": {"n_frequencies": 10, "tol": 1e-3},
+    "crowd-layer": NETWORK,
     "svgp": QUICK,
     "svgpcr": {**QUICK, **GIVEN},
 }

@@ -13,13 +13,19 @@ from sklearn.linear_model import LogisticRegression
 
 import contract
 import wisecrowd as wc
+from wisecrowd import MLP
 from wisecrowd.maths.gp.class_posterior import Factorised
 from wisecrowd.maths.gp.kernels import Linear, Stationary
 from wisecrowd.maths.gp.links import RobustMax, Softmax
 
 # Shapes of tests/methods/svgpcr: most are compiled already.
 GP = {"n_inducing": 8, "max_epochs": 4, "progress": False}
+# Held-out items and steps enough for every setting to show.
+NETWORK = {"max_epochs": 40, "held_out": 0.35, "batch_size": 20, "progress": False}
 BASE = {
+    "aggnet": NETWORK,
+    "conal": NETWORK,
+    "crowd-layer": NETWORK,
     "majority-vote": {},
     "dawid-skene": {},
     "bcc": {"dependence": 0.1},
@@ -64,7 +70,30 @@ FOURIER = {
     "n_frequencies": {"n_frequencies": 6},
     "random_state": {"random_state": 1},
 }
+OF_NETWORK: dict[str, dict[str, Any]] = {
+    "network": {"network": MLP(hidden=())},
+    "scaling": {"scaling": "none"},
+    "batch_size": {"batch_size": 13},
+    "max_epochs": {"max_epochs": 60},
+    "learning_rate": {"learning_rate": 0.01},
+    "held_out": {"held_out": 0},
+    "temperature": {"temperature": None},
+    "random_state": {"random_state": 1},
+}
+OF_LAYER: dict[str, dict[str, Any]] = {
+    **OF_NETWORK,
+    "annotator_l2": {"annotator_l2": 20},
+    "annotator_rate": {"annotator_rate": 0},
+}
 ALTERNATIVES = {
+    "aggnet": {**OF_NETWORK, **PRIOR},
+    "conal": {**OF_LAYER, "distance_strength": {"distance_strength": 0.1}},
+    "crowd-layer": {
+        **OF_LAYER,
+        "kind": {"kind": "vw"},
+        "output": {"output": "softmax"},
+        "regularizer": {"regularizer": "trace"},
+    },
     "majority-vote": {"ties": {"ties": "first"}, "random_state": {"random_state": 1}},
     "dawid-skene": {**LOOP, **PRIOR, "dependence": {"dependence": 0.3}},
     "bcc": {
@@ -119,8 +148,9 @@ ALTERNATIVES = {
 ELSEWHERE = {
     "progress": "test_progress_draws_a_bar, below and in test_classifiers",
     "epsilon": "test_epsilon_changes_robust_max, below",
-    "tol": "test_tol_stops_a_fit, below",
-    "time_limit": "svgpcr/test_estimator: test_time_that_is_up_ends_the_fit",
+    "tol": "test_tol_stops_a_fit, below, and deep/test_networks",
+    "time_limit": "svgpcr/test_estimator, deep/test_networks: time that is up ends it",
+    "regularizer_strength": "deep/test_networks: test_a_regularizer_has_a_strength",
     "checkpoint": "fit/test_checkpoint",
     "checkpoint_seconds": "fit/test_checkpoint: at most every so often",
     "resume": "fit/test_checkpoint",
@@ -247,6 +277,9 @@ WHOLE = {
     "gpep": {"tol": 1},
     "raykar": {"tol": 1, "l2": 2},
     "rffgpcr": {"tol": 1, "length_scale": 2, "variance": 3},
+    "aggnet": {"learning_rate": 1, "tol": 0, "held_out": 0, "time_limit": 60},
+    "conal": {"annotator_l2": 1, "annotator_rate": 1, "distance_strength": 1},
+    "crowd-layer": {"annotator_l2": 1, "regularizer_strength": 1},
     "svgp": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "time_limit": 60},
     "svgpcr": {"learning_rate": 0, "natural_rate": 1, "tol": 0, "dependence": 0},
     "vffgpcr": {"tol": 1, "length_scale": 2, "variance": 3},

@@ -66,6 +66,11 @@ def _unsavable(value: Any, where: str) -> InputError:
             " A classifier of another library would need a pickle. Keep labels_ and "
             "estimator_ yourself, or fit without an estimator."
         )
+    if name == "network":
+        hint = (
+            " A module of your own would need a pickle. Keep labels_ and the arrays of "
+            "network_.weights yourself, or describe the network by MLP or ConvNet."
+        )
     return InputError(
         f"the {what} {name} is a {kind}, which cannot be kept in a file: only numbers, "
         f"text, lists, dicts, arrays, tables and wisecrowd's own records can.{hint}"

@@ -14,6 +14,7 @@ _WHERE = {
     "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
     "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),
     "wisecrowd.maths.logistic": ("Logistic",),
+    "wisecrowd.maths.networks": ("ConvNet", "MLP", "Network"),
     "wisecrowd.maths.scaling": ("Scaling",),
     "wisecrowd.methods.gpep": ("EPProcess",),
     "wisecrowd.methods.svgpcr.record": ("SparseGP",),
@@ -21,6 +22,7 @@ _WHERE = {
     "wisecrowd.skills.ability": ("Ability",),
     "wisecrowd.skills.by_features": ("ByFeatures",),
     "wisecrowd.skills.confusion_matrices": ("ConfusionMatrices",),
+    "wisecrowd.skills.layers": ("CommonConfusions", "LayerMatrices", "Mixing"),
     "wisecrowd.skills.subtypes": ("Subtypes",),
     "wisecrowd.skills.tally": ("Tally", "Trusted", "Votes"),
 }

@@ -49,6 +49,14 @@ class Skills(Protocol):
 
 
 @runtime_checkable
+class SeeingSkills(Skills, Protocol):
+    """Skills that depend on the features of an item."""
+
+    def seeing(self: AnySkills, X: Float[np.ndarray, "N D"]) -> AnySkills:
+        """Return the skills on items with these features, in the user's units."""
+
+
+@runtime_checkable
 class LearnableSkills(Skills, Protocol):
     """Skills that a classifier can be learned with."""
 

@@ -1,0 +1,1 @@
+"""Networks and layers for crowds, with JAX and Equinox."""

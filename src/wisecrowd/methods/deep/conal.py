@@ -1,0 +1,147 @@
+"""CoNAL (Chu, Ma and Wang 2021): confusions that annotators share.
+
+p(y | x, a, z = c) = s G[c, y] + (1 − s) R[a, c, y]: some mistakes are common to all.
+How many depends on the item and the annotator, s = σ(v(x) · u[a]).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from wisecrowd._checks import number
+from wisecrowd._types import Array
+from wisecrowd.annotations import Annotations
+from wisecrowd.answers import Answers
+from wisecrowd.base import Learned
+from wisecrowd.fit.trace import Trace
+from wisecrowd.maths import crowd
+from wisecrowd.maths.temperature import tempered
+from wisecrowd.methods.deep.shared import LayerClassifier
+from wisecrowd.registry import MethodInfo
+from wisecrowd.skills import CommonConfusions, Tally
+from wisecrowd.skills.layers import Mixing, mean_share, of_the_crowd
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CoNAL(LayerClassifier):
+    """A neural network with common and individual confusion matrices.
+
+    Parameters
+    ----------
+    distance_strength : float
+        Weight of the distance between each annotator's matrix and the common one,
+        which is kept large.
+    annotator_l2 : float
+        Precision of the Gaussian prior of the matrices' logits around their start.
+    annotator_rate : float
+        Step size of Adam for the matrices and what mixes them.
+    network, scaling, batch_size, max_epochs, tol, time_limit
+        As in :class:`AggNet`.
+    learning_rate, held_out, temperature, random_state, progress
+        As in :class:`AggNet`.
+
+    Attributes
+    ----------
+    common_confusion_ : array (C, K)
+        The common confusion matrix.
+    common_share_ : array (A,)
+        Mean share of common confusions in each annotator's answers.
+    network_ : Network
+        The fitted network: architecture, weights, scaling and temperature.
+    temperature_ : float
+        What the logits are divided by.
+    n_features_in_ : int
+        Number of features at the fit.
+    feature_names_in_ : array
+        Their names, where X was a DataFrame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 60)
+    >>> X = truth[:, None] + 0.3 * rng.normal(size=(60, 2))
+    >>> wrong = rng.random((60, 3)) < [0.1, 0.2, 0.4]  # three annotators
+    >>> answers = np.where(wrong, 1 - truth[:, None], truth[:, None])
+    >>> model = CoNAL(max_epochs=100).fit(X, answers)
+    >>> bool((model.labels_ == truth).mean() > 0.9)
+    True
+    """
+
+    distance_strength: float | int = 1e-5
+
+    method = MethodInfo(
+        name="conal",
+        needs="features",
+        learns="a confusion matrix, beside one of common confusions",
+        paper="Chu, Ma and Wang, *AAAI* 2021",
+        bibtex="""\
+@inproceedings{chu2021conal,
+  author = {Chu, Zhendong and Ma, Jing and Wang, Hongning},
+  title = {Learning from crowds by modeling common confusions},
+  booktitle = {Proceedings of the 35th AAAI Conference on Artificial Intelligence},
+  pages = {5832--5840},
+  year = {2021}
+}""",
+    )
+
+    @property
+    def common_confusion_(self) -> Array:
+        """The common confusion matrix, (C, K)."""
+        skills: CommonConfusions = self.learned_.skills
+        return skills.common
+
+    @property
+    def common_share_(self) -> Array:
+        """Mean share of common confusions in each annotator's answers, (A,)."""
+        skills: CommonConfusions = self.learned_.skills
+        return skills.mean_share
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        wanted = "a number, at least 0"
+        number(
+            self.distance_strength, "distance_strength", wanted,
+            lambda v: 0 <= v < np.inf,
+        )  # fmt: skip
+
+    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
+        self._check_settings()
+        from wisecrowd.maths.deep.layers import CommonLayer
+
+        layer = CommonLayer(*annotations.codes.shape[1:], n_features=X.shape[1])
+        strength = float(self.distance_strength)
+        found, answers, trace = self._trained(X, annotations, layer, strength)
+        skills = skills_of(found, answers, X)
+        said, held, gold = found.log_proba, found.held_out, annotations.gold_codes
+        evidence = crowd.clamped(skills.evidence(answers), gold)
+        temperature = self._temperature(said[held], evidence[held])
+        proba, _ = crowd.posterior(tempered(said, temperature) + evidence)
+        skills = replace(skills, tally=Tally.of(answers, proba), features=None)
+        network = found.network._replace(temperature=temperature)
+        return Learned(proba, proba.mean(0), skills, network), trace
+
+
+def skills_of(found: Any, answers: Answers, X: Array) -> CommonConfusions:
+    """Return the skills that the layer learned, with shares for the items of the fit.
+
+    An annotator without answers is as the crowd, as a new one is.
+    """
+    params = found.layer
+    answered = answers.n_per_annotator > 0
+    own = softmax(params["matrix"].astype(np.float64), axis=2)
+    own[~answered] = of_the_crowd(own, answered)
+    towards = np.where(answered[:, None], params["annotator"], 0.0)
+    names = ("seen", "seen_bias", "item", "item_bias")
+    mixing = Mixing(**{name: params[name] for name in names}, annotator=towards)
+    skills = CommonConfusions(
+        Tally.of(answers, np.exp(found.log_proba)),
+        softmax(params["common"].astype(np.float64), axis=1),
+        own,
+        np.full(answers.n_annotators, 0.5),
+        mixing,
+        found.network.scaling,
+    ).seeing(X)
+    return replace(skills, mean_share=mean_share(skills.share(answers), answers))

@@ -1,0 +1,224 @@
+"""Skills that a layer of a network learned: crowd layers and CoNAL."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Int
+from scipy.special import expit
+
+from wisecrowd._types import Array
+from wisecrowd.answers import Answers
+from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths.scaling import Scaling
+from wisecrowd.skills.tally import Tally
+
+
+def of_the_crowd(
+    values: Float[np.ndarray, "A ..."], answered: Bool[np.ndarray, " A"]
+) -> Float[np.ndarray, "..."]:
+    """Return the mean of those who answered; of all, if nobody did."""
+    mean: Array = values[answered if answered.any() else slice(None)].mean(0)
+    return mean
+
+
+def interval_of(
+    confusion: Float[np.ndarray, "A C K"], tally: Tally, level: float
+) -> tuple[Array, Array]:
+    """Return intervals of Dirichlets with these means.
+
+    A layer has no posterior. The concentrations of a row add up to the answers to items
+    of that class, and one more for every possible answer.
+    """
+    n_rows = tally.smoothed.sum(-1, keepdims=True)
+    return dirichlet.interval(confusion * n_rows, level)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerMatrices:
+    """Confusion matrices that a crowd layer learned.
+
+    An annotator without answers, or a new one, has the mean matrix of the crowd.
+
+    Attributes
+    ----------
+    tally : Tally
+        The answers counted against the labels: what is reported about an annotator.
+    matrices : array (A, C, K)
+        p(answer | class) by the layer.
+    """
+
+    tally: Tally
+    matrices: Float[np.ndarray, "A C K"]
+
+    @classmethod
+    def of(
+        cls,
+        answers: Answers,
+        proba: Float[np.ndarray, "N C"],
+        matrices: Float[np.ndarray, "A C K"],
+    ) -> "LayerMatrices":
+        """Return the skills of a fit: its matrices, and its labels for the tally."""
+        answered = answers.n_per_annotator > 0
+        known = answered[:, None, None]
+        whole = np.where(known, matrices, of_the_crowd(matrices, answered))
+        return cls(Tally.of(answers, proba), whole)
+
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return the matrices of the layer."""
+        return self.matrices
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return the interval of every entry."""
+        return interval_of(self.matrices, self.tally, level)
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator: the agreement with the labels."""
+        return self.tally.summary(class_prior, level)
+
+    def chosen(self, where: Int[np.ndarray, " B"]) -> "LayerMatrices":
+        """Return the skills of some annotators; one never seen has the crowd's."""
+        answered = self.tally.table.sum((1, 2)) > 0
+        new = of_the_crowd(self.matrices, answered)[None]
+        matrices = np.concatenate([self.matrices, new])[where]
+        return LayerMatrices(self.tally.chosen(where), matrices)
+
+    def label_proba(
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        *,
+        of_features: bool,
+    ) -> Float[np.ndarray, "N C"]:
+        """p(z | x, answers) ∝ p(z | x) Π R[a, z, y]."""
+        said = crowd.evidence_per_item(answers, np.log(self.matrices))
+        return crowd.posterior(said + log_prior)[0]
+
+
+class Mixing(NamedTuple):
+    """What decides how much an answer follows the common confusions.
+
+    s = σ(v(x) · u[a]), v and u of length one; v(x) has two linear layers.
+    """
+
+    seen: Float[np.ndarray, "D H"]
+    seen_bias: Float[np.ndarray, " H"]
+    item: Float[np.ndarray, "H E"]
+    item_bias: Float[np.ndarray, " E"]
+    annotator: Float[np.ndarray, "A E"]
+
+    def of_items(self, X: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N E"]:
+        """Return v(x) of scaled features."""
+        between = X @ self.seen + self.seen_bias
+        return of_length_one(between @ self.item + self.item_bias)
+
+
+def of_length_one(vectors: Float[np.ndarray, "n E"]) -> Float[np.ndarray, "n E"]:
+    """Return the vectors with length one; zero stays zero."""
+    length = np.sqrt((vectors * vectors).sum(1, keepdims=True))
+    return vectors / np.maximum(length, np.finfo(np.float32).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class CommonConfusions:
+    """A confusion matrix that all share, and one of each annotator's own (CoNAL).
+
+    An annotator without answers, or a new one, has the mean matrix of the crowd and
+    follows the common confusions in half of the answers.
+
+    Attributes
+    ----------
+    tally : Tally
+        The answers counted against the labels: what is reported about an annotator.
+    common : array (C, K)
+        p(answer | class) of a common confusion.
+    own : array (A, C, K)
+        p(answer | class) of each annotator otherwise.
+    mean_share : array (A,)
+        Mean share of common confusions, over the items that the annotator saw.
+    mixing : Mixing
+        How the share depends on the features.
+    scaling : Scaling
+        From the user's units to the model's.
+    features : array (N, D) or None
+        Scaled features of the items at hand; None: the mean shares are used.
+    """
+
+    tally: Tally
+    common: Float[np.ndarray, "C K"]
+    own: Float[np.ndarray, "A C K"]
+    mean_share: Float[np.ndarray, " A"]
+    mixing: Mixing
+    scaling: Scaling
+    features: Float[np.ndarray, "N D"] | None = None
+
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return the mixture of common and own, with the mean share."""
+        share = self.mean_share[:, None, None]
+        return share * self.common + (1 - share) * self.own
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return the interval of every entry."""
+        return interval_of(self.confusion(), self.tally, level)
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator: the agreement with the labels."""
+        return self.tally.summary(class_prior, level)
+
+    def chosen(self, where: Int[np.ndarray, " B"]) -> "CommonConfusions":
+        """Return the skills of some annotators; one never seen has the crowd's."""
+        answered = self.tally.table.sum((1, 2)) > 0
+        own = np.concatenate([self.own, of_the_crowd(self.own, answered)[None]])
+        towards = self.mixing.annotator
+        towards = np.concatenate([towards, np.zeros_like(towards[:1])])
+        return replace(
+            self,
+            tally=self.tally.chosen(where),
+            own=own[where],
+            mean_share=np.append(self.mean_share, 0.5)[where],
+            mixing=self.mixing._replace(annotator=towards[where]),
+        )
+
+    def seeing(self, X: Float[np.ndarray, "N D"]) -> "CommonConfusions":
+        """Return the skills on items with these features, in the user's units."""
+        return replace(self, features=self.scaling.apply(X, "float64"))
+
+    def share(self, answers: Answers) -> Float[np.ndarray, " L"]:
+        """Return the share s of common confusions in every answer."""
+        if self.features is None:
+            return self.mean_share[answers.annotator]
+        items = self.mixing.of_items(self.features)[answers.item]
+        people = of_length_one(self.mixing.annotator)[answers.annotator]
+        out: Array = expit((items * people).sum(1))
+        return out
+
+    def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Σ log (s G[c, y] + (1 − s) R[a, c, y]) over the answers of every item."""
+        share = self.share(answers)[:, None]
+        common = self.common.T[answers.answer]
+        own = self.own[answers.annotator, :, answers.answer]
+        return answers.per_item @ np.log(share * common + (1 - share) * own)
+
+    def label_proba(
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        *,
+        of_features: bool,
+    ) -> Float[np.ndarray, "N C"]:
+        """p(z | x, answers), each answer with the share of its item and annotator."""
+        return crowd.posterior(self.evidence(answers) + log_prior)[0]
+
+
+def mean_share(
+    share: Float[np.ndarray, " L"], answers: Answers
+) -> Float[np.ndarray, " A"]:
+    """Return the mean over each annotator's answers; one half without any."""
+    total = np.bincount(answers.annotator, share, minlength=answers.n_annotators)
+    n_each = answers.n_per_annotator
+    return np.where(n_each > 0, total / np.maximum(n_each, 1), 0.5)

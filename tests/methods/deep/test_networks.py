@@ -1,0 +1,271 @@
+"""AggNet, crowd layers and CoNAL as wholes; their formulas are in tests/maths/deep."""
+
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import contract
+import oracles
+import wisecrowd as wc
+from wisecrowd import MLP, AggNet, CoNAL, ConvNet, CrowdLayer, InputError
+from wisecrowd.answers import Answers
+from wisecrowd.maths.scaling import Scaling
+from wisecrowd.skills import CommonConfusions, LayerMatrices, Tally
+from wisecrowd.skills.layers import Mixing
+
+KINDS = (AggNet, CrowdLayer, CoNAL)
+# The shapes of tests/methods/test_settings.py: compiled once.
+QUICK = {"max_epochs": 40, "held_out": 0.35, "batch_size": 20, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return contract.two_clouds()
+
+
+def one_of_three(n_items=300, seed=0, n_answers=2):
+    """Three classes, six annotators of whom one guesses, few answers per item."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n_items)
+    X = 2.5 * np.eye(3)[truth] + rng.normal(size=(n_items, 3))
+    skill = np.array([0.9, 0.85, 0.8, 0.7, 0.6, 1 / 3])
+    wrong = (truth[:, None] + rng.integers(1, 3, (n_items, 6))) % 3
+    y = np.where(rng.random((n_items, 6)) < skill, truth[:, None], wrong)
+    for row in y:
+        row[rng.permutation(6)[n_answers:]] = -1
+    return X, y, truth, skill
+
+
+# -- what they learn -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_beat_the_votes_and_annotators_are_ranked(kind):
+    X, y, truth, skill = one_of_three()
+    model = kind(max_epochs=200).fit(X, y)
+    votes = wc.MajorityVote().fit(y)
+    assert (model.labels_ == truth).mean() > (votes.labels_ == truth).mean() + 0.05
+    accuracy = np.diagonal(model.confusion_, axis1=1, axis2=2).mean(1)
+    assert np.corrcoef(accuracy, skill)[0, 1] > 0.8
+
+
+def test_fewer_annotators_than_classes_and_one_answer_per_item_work():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 5, 60)
+    X = 3 * np.eye(5)[truth] + rng.normal(size=(60, 5))
+    y = np.full((60, 2), -1)
+    y[np.arange(60), rng.integers(0, 2, 60)] = truth
+    model = AggNet(**QUICK).fit(X, wc.Annotations.from_matrix(y, classes=range(5)))
+    assert (model.labels_ == truth).mean() > 0.9
+    assert np.isfinite(model.label_proba_).all()
+
+
+def test_the_labels_of_aggnet_are_its_e_step(data):
+    X, y, _ = data
+    model = AggNet(**QUICK, annotator_prior=[[5.0, 1.0], [2.0, 7.0]]).fit(X, y)
+    log_proba = np.log(model.predict_proba(X))
+    again = AggNet(**QUICK, annotator_prior=[[5.0, 1.0], [2.0, 7.0]], temperature=None)
+    assert again.fit(X, y).temperature_ == 1
+    # The counts of the fit: the answers against the labels, and the prior.
+    rows = np.nonzero(y >= 0)
+    counts = oracles.soft_counts(model.label_proba_, *rows, y[rows], (3, 2, 2))
+    assert_allclose(model.confusion_counts_ - model.annotator_prior_, counts, rtol=1e-6)
+    evidence = oracles.evidence_per_item(np.log(model.confusion_), *rows, y[rows], 60)
+    want, _ = oracles.normalised(log_proba + evidence)
+    assert np.abs(model.label_proba_ - want).max() < 0.1  # by one more E-step
+
+
+def test_the_labels_of_a_layer_are_prediction_times_answers(data):
+    X, y, _ = data
+    rows = np.nonzero(y >= 0)
+    model = CrowdLayer(**QUICK).fit(X, y)
+    log_proba = np.log(model.predict_proba(X))
+    evidence = oracles.evidence_per_item(np.log(model.confusion_), *rows, y[rows], 60)
+    want, _ = oracles.normalised(log_proba + evidence)
+    assert_allclose(model.label_proba_, want, atol=1e-5)
+    assert_allclose(model.predict_proba(X, y), want, atol=1e-5)
+
+
+def test_the_labels_of_conal_use_the_features_of_every_answer(data):
+    X, y, _ = data
+    model = CoNAL(**QUICK).fit(X, y)
+    assert_allclose(model.predict_proba(X, y), model.label_proba_, atol=1e-5)
+    assert model.common_confusion_.shape == (2, 2)
+    assert ((model.common_share_ > 0.26) & (model.common_share_ < 0.74)).all()
+    share = model.common_share_[:, None, None]
+    own = model.learned_.skills.own
+    want = share * model.common_confusion_ + (1 - share) * own
+    assert_allclose(model.confusion_, want)
+
+
+def test_gold_teaches_the_network():
+    """The annotators say the opposite of what the gold does."""
+    X, _, truth, _ = one_of_three(120)
+    y = ((truth + 1) % 3)[:, None]
+    gold = dict(enumerate(truth.tolist()))
+    for kind in KINDS:
+        model = kind(max_epochs=150).fit(X, y, gold=gold)
+        assert (model.predict(X) == truth).mean() > 0.8
+        assert model.confusion_[0, 0, 1] > 0.7
+
+
+# -- settings --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_time_that_is_up_ends_the_fit(kind, data):
+    model = kind(**{**QUICK, "max_epochs": 4000}, tol=None, time_limit=0.3)
+    assert model.fit(*data[:2]).trace_.index[-1] < 4000
+    assert model.trace_["seconds"].iloc[-1] < 3
+
+
+def test_tol_stops_a_fit(data):
+    settings = {**QUICK, "max_epochs": 400}
+    every = AggNet(**settings, tol=None).fit(*data[:2])
+    some = AggNet(**settings, tol=1e3).fit(*data[:2])
+    assert some.trace_.index[-1] < every.trace_.index[-1]
+
+
+def test_the_network_with_the_best_bound_is_kept(data):
+    """Long after the best step, the held-out answers are worse explained."""
+    _, y, _ = data
+    noise = np.random.default_rng(0).normal(size=(60, 2))
+    long = {**QUICK, "max_epochs": 300, "learning_rate": 0.02, "tol": None}
+    model = CrowdLayer(**long, network=MLP((128,), 0)).fit(noise, y)
+    bound = model.trace_["bound"]
+    assert bound.iloc[-1] < bound.max() - 1
+    early = np.abs(np.log(model.predict_proba(noise))).max()
+    last = CrowdLayer(**{**long, "held_out": 0}, network=MLP((128,), 0)).fit(noise, y)
+    assert early < np.abs(np.log(last.predict_proba(noise))).max()
+
+
+def test_a_regularizer_has_a_strength(data):
+    X, y, _ = data
+    made = [
+        CrowdLayer(**QUICK, regularizer="trace", regularizer_strength=strength)
+        for strength in (0, 5)
+    ]
+    weak, strong = (model.fit(X, y).confusion_ for model in made)
+    traces = [np.diagonal(c, axis1=1, axis2=2).mean() for c in (weak, strong)]
+    assert traces[1] < traces[0] - 0.01
+    for word, value in {"trace": 1.0, "geometric": 0.1}.items():
+        auto = CrowdLayer(**QUICK, regularizer=word).fit(X, y)
+        said = CrowdLayer(**QUICK, regularizer=word, regularizer_strength=value)
+        assert_array_equal(auto.confusion_, said.fit(X, y).confusion_)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"kind": "mv"}, "kind='mv' is not one of"),
+        ({"output": "logits"}, "output='logits' is not one of"),
+        ({"kind": "vw", "regularizer": "trace"}, "is for confusion matrices"),
+        ({"output": "softmax", "regularizer": "geometric"}, "is for confusion"),
+        ({"regularizer_strength": -1}, "regularizer_strength=-1 must be"),
+        ({"held_out": 1}, "held_out=1 must be at least 0 and below 1"),
+        ({"temperature": "warm"}, "temperature='warm' is not one of"),
+        ({"annotator_rate": -1}, "annotator_rate=-1 must be"),
+        ({"max_epochs": 0}, "whole number"),
+    ],
+    ids=str,
+)
+def test_a_wrong_setting_is_refused(data, settings, why):
+    with pytest.raises(InputError, match=why):
+        CrowdLayer(**settings).fit(*data[:2])
+
+
+def test_crowd_layer_as_published_is_the_papers():
+    model = CrowdLayer.as_published(kind="vwb")
+    want = CrowdLayer(
+        kind="vwb", output="softmax", annotator_l2=0.0, annotator_rate=1e-3
+    )
+    assert model.get_params() == want.get_params()
+
+
+# -- networks of the user's own -------------------------------------------------------
+
+
+class Own(eqx.Module):
+    weight: jax.Array
+
+    def __call__(self, x, *, key=None):
+        return self.weight @ x
+
+
+def test_a_module_and_a_function_are_learned_but_not_saved(data, tmp_path):
+    X, y, truth = data
+    given = Own(np.zeros((2, 2)))
+    for network in (given, lambda n_features, n_classes, key: given):
+        model = AggNet(network=network, **QUICK).fit(X, y)
+        assert (model.predict(X) == truth).mean() > 0.8
+        assert_array_equal(given.weight, 0)  # it is not changed
+        why = "setting network is a .*need a pickle.*network_.weights"
+        with pytest.raises(InputError, match=why):
+            wc.save(model, tmp_path)
+
+
+def test_images_are_learned_and_saved(tmp_path):
+    """Bars across or upright, anywhere in 28 x 28 pixels."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 80)
+    images = 0.3 * rng.normal(size=(80, 28, 28))
+    for image, upright in zip(images, truth, strict=True):
+        at = rng.integers(2, 26)
+        image[slice(None) if upright else at, at if upright else slice(None)] += 1
+    wrong = rng.random((80, 3)) < 0.2
+    y = np.where(wrong, 1 - truth[:, None], truth[:, None])
+    spec = ConvNet(shape=(28, 28), channels=(4, 4), kernel=3, hidden=16)
+    model = CrowdLayer(network=spec, max_epochs=30, learning_rate=0.01)
+    model.fit(images[:60].reshape(60, -1), y[:60])
+    new = images[60:].reshape(20, -1)
+    assert (model.predict(new) == truth[60:]).mean() > 0.85
+    wc.save(model, tmp_path)
+    back = wc.load(tmp_path)
+    assert back.network == spec
+    assert_array_equal(back.predict_proba(new), model.predict_proba(new))
+
+
+# -- the skills ------------------------------------------------------------------------
+
+
+def test_intervals_are_around_the_matrices_of_the_layer():
+    rng = np.random.default_rng(0)
+    matrices = rng.dirichlet(np.full(4, 5.0), (3, 2))
+    tally = Tally(rng.uniform(10, 50, (3, 2, 4)), np.zeros(3))
+    low, high = LayerMatrices(tally, matrices).interval(0.9)
+    assert ((low < matrices) & (matrices < high)).all()
+    more = Tally(100 * tally.table, np.zeros(3))
+    closer = LayerMatrices(more, matrices).interval(0.9)
+    assert (closer[1] - closer[0] < high - low).all()
+
+
+def test_the_share_of_common_confusions_is_the_oracles():
+    rng = np.random.default_rng(0)
+    names = ("seen", "seen_bias", "item", "item_bias", "annotator")
+    shapes = ((2, 4), (4,), (4, 3), (3,), (3, 3))
+    params = {n: rng.normal(size=s) for n, s in zip(names, shapes, strict=True)}
+    params["matrix"] = rng.normal(size=(3, 2, 4))
+    params["common"] = rng.normal(size=(2, 4))
+    tables = [
+        np.array([[oracles.softmaxed(row) for row in table] for table in some])
+        for some in (params["matrix"], params["common"][None])
+    ]
+    scale = Scaling(np.array([1.0, 0.0]), np.array([2.0, 3.0]))
+    skills = CommonConfusions(
+        Tally(np.ones((3, 2, 4)), np.zeros(3)),
+        tables[1][0],
+        tables[0],
+        np.full(3, 0.5),
+        Mixing(*(params[n] for n in names)),
+        scale,
+    )
+    item, annotator, answer = np.array([[0, 0, 2], [1, 2, 0], [3, 0, 1]])
+    answers = Answers.from_codes(item, annotator, answer, (3, 3, 2, 4))
+    X = rng.normal(size=(3, 2))
+    want = np.zeros((3, 2))
+    for n, a, y in zip(item, annotator, answer, strict=True):
+        x = (X[n] - scale.centre) / scale.spread
+        want[n] += np.log(oracles.conal_given(params, x, a, y))
+    assert_allclose(skills.seeing(X).evidence(answers), want, rtol=1e-9)
