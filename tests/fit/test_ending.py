@@ -105,7 +105,7 @@ def test_evidence_is_what_the_final_labels_take_from_the_answers():
     gold[4] = 2
     known = known._replace(gold=gold)
     skills = skills.with_dependence(0.3).with_shared(0.7)
-    got = ending.discounted_evidence(known, known.proba, skills)
+    got = ending.discounted_evidence(known, skills)
     flat = np.zeros((1, C))
     want = skills.with_shared(0.0).final_labels(known.answers, flat, gold, known.proba)
     free = gold < 0
@@ -120,7 +120,7 @@ def test_what_is_known_again_has_the_likeliest_sharpness():
     again = ending.known_again(
         known, known.proba, skills, known.beyond, rng, witness.FROM_NOTHING
     )
-    said = ending.discounted_evidence(known, known.proba, skills)
+    said = ending.discounted_evidence(known, skills)
     shares = (known.proba.sum(0) + CLASS_PRIOR) / (400 + C * CLASS_PRIOR)
     assert_allclose(np.exp(again.log_class[0]), shares)
 

@@ -14,6 +14,7 @@ from wisecrowd.answers import Answers
 from wisecrowd.fit.variational import CLASS_PRIOR, class_counts
 from wisecrowd.fit.witness import (
     FROM_NOTHING,
+    N_CALIBRATION,
     Heard,
     best_sharpness,
     explained,
@@ -78,6 +79,15 @@ class Known(NamedTuple):
     ) -> "Known":
         """Return what is known once the predictions were heard."""
         return cls(answers, gold, found.proba, found.log_class, beyond, found.sharpness)
+
+    def of_items(self, items: Int[np.ndarray, " n"]) -> "Known":
+        """Return what is known of some items."""
+        return self._replace(
+            answers=self.answers.of_items(items),
+            gold=self.gold[items],
+            proba=self.proba[items],
+            beyond=self.beyond[items],
+        )
 
     @property
     def trust(self) -> float:
@@ -235,24 +245,24 @@ def known_again(
         Lowest and highest logarithm of the sharpness.
     """
     log_class = np.log(dirichlet.mean(class_counts(proba, CLASS_PRIOR)))
-    said = discounted_evidence(known, proba, skills)
-    sharpness = best_sharpness(beyond, log_class, said, rng, bounds)
-    return known._replace(
-        proba=proba, log_class=log_class[None], beyond=beyond, sharpness=sharpness
-    )
+    known = known._replace(proba=proba, log_class=log_class[None], beyond=beyond)
+    part = known.of_items(np.sort(rng.permutation(len(proba))[:N_CALIBRATION]))
+    said = discounted_evidence(part, skills)
+    sharpness = best_sharpness(part.beyond, log_class, said, rng, bounds)
+    return known._replace(sharpness=sharpness)
 
 
 def discounted_evidence(
-    known: Known, proba: Float[np.ndarray, "N C"], skills: ConfusionMatrices
+    known: Known, skills: ConfusionMatrices
 ) -> Float[np.ndarray, "N C"]:
     """Return what the answers say about every item, as the final labels take them.
 
     log p(answers | class) up to a constant per item: dependent answers, hard items, the
     item's own part in the skills left out. Gold rules out all else.
     """
-    nothing = np.zeros((1, proba.shape[1]))
+    nothing = np.zeros_like(known.log_class)
     alone = skills.with_shared(0.0)
-    given = alone.final_labels(known.answers, nothing, known.gold, proba).proba
+    given = alone.final_labels(known.answers, nothing, known.gold, known.proba).proba
     return crowd.clamped(np.log(np.maximum(given, LEAST_PROBA)), known.gold)
 
 
@@ -266,12 +276,11 @@ def exponent_of_predictions(
     answers alone are too uncertain, and make predictions look worse. The exponent is
     the geometric mean of what suits either; where there is gold, it corrects that.
     """
-    without = (
-        end.skills.with_shared(0.0)
-        .final_labels(known.answers, known.log_class, known.gold, known.proba)
-        .proba
-    )
-    both = [exponent_for(alone, labels) for labels in (end.proba, without)]
+    some = np.random.RandomState(0).permutation(len(alone))[:N_CALIBRATION]
+    some = np.sort(some)
+    part, skills = known.of_items(some), end.skills.with_shared(0.0)
+    without = skills.final_labels(part.answers, part.log_class, part.gold, part.proba)
+    both = [exponent_for(alone[some], p) for p in (end.proba[some], without.proba)]
     exponent = float(np.sqrt(np.prod(both)))
     at = known.gold >= 0
     if end.calibration is None or not at.any():

@@ -117,16 +117,18 @@ def learned_share(
     The prior has the mean `HARD_SHARE` and the weight of `HELD` items: a small crowd
     keeps it, and a large one whose answers are independent has hardly any hard items.
     """
-    some = np.random.RandomState(0).permutation(answers.n_items)[:N_LEARN]
-    some = np.sort(some)
-    rows = np.isin(answers.item, some)
-    part = answers.of_items(some)
-    log_odds = evidence_of_hard(part, given[rows], weight[some], log_prior[some])
+    log_odds = evidence_of_hard(answers, given, weight, log_prior)
     share = HARD_SHARE
     for _ in range(LEARN_STEPS):
         hard = expit(log_odds + logit(share))
-        share = (hard.sum() + HELD * HARD_SHARE) / (len(some) + HELD)
+        share = (hard.sum() + HELD * HARD_SHARE) / (answers.n_items + HELD)
     return float(share)
+
+
+def items_to_learn_from(n_items: int) -> Int[np.ndarray, " n"]:
+    """Return the items that the share of hard ones is learned from: all, or some."""
+    some = np.random.RandomState(0).permutation(n_items)[:N_LEARN]
+    return np.sort(some)
 
 
 def evidence_of_hard(

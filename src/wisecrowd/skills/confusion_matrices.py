@@ -81,9 +81,11 @@ class ConfusionMatrices:
         """Return the same skills, with the share of hard items learned from answers."""
         if not self.hard_share:
             return self
-        weight = self._weight(answers)
-        given = crowd.given_others(answers, self.counts, proba)
-        share = hard_items.learned_share(answers, given, weight, weight * log_class)
+        some = hard_items.items_to_learn_from(answers.n_items)
+        part = answers.of_items(some)
+        weight = self._weight(part)
+        given = crowd.given_others(part, self.counts, proba[some])
+        share = hard_items.learned_share(part, given, weight, weight * log_class)
         return replace(self, hard_share=share)
 
     def final_labels(
