@@ -163,7 +163,7 @@ def test_items_that_nobody_answered_are_predicted_like_new_ones():
     assert_allclose(got[:1], want)
 
 
-def test_the_exponent_of_predictions_lies_between_those_of_two_labels():
+def test_exponents_suit_the_final_labels_and_those_of_the_answers_alone():
     known, skills, log_features, _ = crowd_of(7, n_items=300)
     rng = np.random.RandomState(0)
     known, end = ending.ended_with_features(
@@ -172,7 +172,8 @@ def test_the_exponent_of_predictions_lies_between_those_of_two_labels():
     alone = end.skills.with_shared(0.0).final_labels(
         known.answers, known.log_class, known.gold, known.proba
     )
-    both = [witness.exponent_for(log_features, p) for p in (end.proba, alone.proba)]
-    got = ending.exponent_of_predictions(known, end, log_features)
-    assert_allclose(got, (both[0] * both[1]) ** 0.5, rtol=1e-6)
-    assert min(both) < got < max(both)
+    want = [witness.exponent_for(log_features, p) for p in (end.proba, alone.proba)]
+    got = ending.exponents_for_labels(known, end, log_features)
+    assert_allclose(got, want, rtol=1e-6)
+    assert got[0] > got[1]  # the final labels are made with the predictions
+    assert ending.set_by_gold(0.7, known, end, log_features) == 0.7  # there is none

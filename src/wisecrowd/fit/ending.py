@@ -266,22 +266,29 @@ def discounted_evidence(
     return crowd.clamped(np.log(np.maximum(given, LEAST_PROBA)), known.gold)
 
 
-def exponent_of_predictions(
+def exponents_for_labels(
     known: Known, end: Ended, alone: Float[np.ndarray, "N C"]
-) -> float:
-    """Return the exponent of predictions for new items.
+) -> tuple[float, float]:
+    """Return the exponents of predictions that suit two kinds of labels.
 
     `alone` are the predictions without the item's label, in logs. The final labels are
     made with them, so they make predictions look better than they are. Labels from the
-    answers alone are too uncertain, and make predictions look worse. The exponent is
-    the geometric mean of what suits either; where there is gold, it corrects that.
+    answers alone are too uncertain, and make predictions look worse.
     """
     some = np.random.RandomState(0).permutation(len(alone))[:N_CALIBRATION]
     some = np.sort(some)
     part, skills = known.of_items(some), end.skills.with_shared(0.0)
     without = skills.final_labels(part.answers, part.log_class, part.gold, part.proba)
-    both = [exponent_for(alone[some], p) for p in (end.proba[some], without.proba)]
-    exponent = float(np.sqrt(np.prod(both)))
+    first, second = (
+        exponent_for(alone[some], p) for p in (end.proba[some], without.proba)
+    )
+    return first, second
+
+
+def set_by_gold(
+    exponent: float, known: Known, end: Ended, alone: Float[np.ndarray, "N C"]
+) -> float:
+    """Return the exponent of predictions, corrected where there is gold."""
     at = known.gold >= 0
     if end.calibration is None or not at.any():
         return exponent

@@ -9,6 +9,7 @@ round are made as in BCC and SVGPCR: dependent answers, hard items, leave-one-ou
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
@@ -22,11 +23,13 @@ from wisecrowd.base import (
     WithHardItems,
 )
 from wisecrowd.fit.ending import (
+    Ended,
     Known,
     ended,
-    exponent_of_predictions,
+    exponents_for_labels,
     known_again,
     learned_again,
+    set_by_gold,
     with_predictions,
 )
 from wisecrowd.fit.soft_labels import check_estimator, learned_from, out_of_fold
@@ -46,6 +49,18 @@ from wisecrowd.registry import MethodInfo
 __all__ = ["CrowdEM"]
 
 MAX_START = 200  # iterations of BCC before the first round
+
+
+def exponent_of_predictions(
+    known: Known, end: Ended, alone: Float[np.ndarray, "N C"]
+) -> float:
+    """Return the exponent of predictions for new items.
+
+    The geometric mean of those that suit the final labels and the answers alone: a
+    classifier of any kind may be far too sure, or far too modest.
+    """
+    exponent = float(np.sqrt(np.prod(exponents_for_labels(known, end, alone))))
+    return set_by_gold(exponent, known, end, alone)
 
 
 def likelihood_of(known: Known, skills: Any) -> float:

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from wisecrowd.fit.ending import Ended as OfCrowd
 from wisecrowd.fit.ending import (
     Known,
     ended_with_features,
-    exponent_of_predictions,
+    exponents_for_labels,
+    set_by_gold,
     with_predictions,
 )
 from wisecrowd.fit.witness import LOG_SHARPNESS, beyond_shares, heard
@@ -62,12 +64,25 @@ def ended(
     known, end = ended_with_features(
         known, found.skills, dependence, rng, LOG_SHARPNESS
     )
-    exponent = 1.0
-    if not isinstance(task.recipe.link, links.RobustMax):  # which has epsilon instead
-        exponent = exponent_of_predictions(known, end, alone)
+    exponent = exponent_of_predictions(task, known, end, alone)
     proba = with_predictions(end.proba, known, exponent, alone)
     skills = end.skills.with_statistics(end.skills.statistics(answers, proba))
     return Ended(proba, skills, exponent, end.calibration, end.labels.hard)
+
+
+def exponent_of_predictions(
+    task: SVGPCRTask, known: Known, end: OfCrowd, alone: Float[np.ndarray, "N C"]
+) -> float:
+    """Return the exponent of predictions for new items; robust max has epsilon instead.
+
+    The square root of the exponent that suits the final labels. That one suits what
+    the crowd agrees on, which is not always true. If all labels were true, the
+    posterior of f would be calibrated, with the exponent 1.
+    """
+    if isinstance(task.recipe.link, links.RobustMax):
+        return 1.0
+    of_labels, _ = exponents_for_labels(known, end, alone)
+    return set_by_gold(of_labels**0.5, known, end, alone)
 
 
 def labels_of_trusted(task: SVGPCRTask, known: Known, skills: Any) -> Ended:
