@@ -203,6 +203,11 @@ def test_a_wrong_setting_is_refused(data, settings, why):
         CrowdLayer(**settings).fit(*data[:2])
 
 
+def test_steps_that_are_far_too_large_are_refused_with_a_sentence(data):
+    with pytest.raises(InputError, match=r"is not finite.*smaller learning_rate"):
+        CrowdLayer(**QUICK, learning_rate=1e38).fit(*data[:2])
+
+
 def test_crowd_layer_as_published_is_the_papers():
     model = CrowdLayer.as_published(kind="vwb")
     want = CrowdLayer(
