@@ -2,8 +2,8 @@
 
 Run: python experiments/networks.py labelme|sentiment|simulated [--seeds N] [--only M]
 Prints, per method, the means of accuracy, log loss and calibration error on new items,
-and the share of right training labels. `simulated`: crowds of simulated_crowds.py, whose
-seeds are `--shapes`.
+and the share of right training labels. `simulated`: crowds of simulated_crowds.py, of
+the seeds `--shapes`.
 """
 
 import argparse
