@@ -2,8 +2,8 @@
 
 Run: python experiments/networks.py labelme|sentiment|simulated [--seeds N] [--only M]
 Prints, per method, the means of accuracy, log loss and calibration error on new items,
-and the share of right training labels. `simulated`: crowds of simulated_crowds.py, one
-per seed of `SHAPES`.
+and the share of right training labels. `simulated`: crowds of simulated_crowds.py, of
+the seeds `--shapes`.
 """
 
 import argparse
@@ -90,10 +90,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", choices=["labelme", "sentiment", "simulated"])
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--shapes", type=int, nargs="+", default=SHAPES)
     parser.add_argument("--only", choices=list(METHODS))
     args = parser.parse_args()
     if args.data == "simulated":
-        some = [(simulated(seed), 0) for seed in SHAPES]
+        some = [(simulated(seed), 0) for seed in args.shapes]
     else:
         one = real(load_labelme() if args.data == "labelme" else load_sentiment())
         some = [(one, seed) for seed in range(args.seeds)]

@@ -212,6 +212,12 @@ def test_the_code_in_the_page_on_choosing_runs(capsys):
     assert all(0 < float(said) < 2 for said in capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
+def test_the_code_in_the_page_on_networks_runs():
+    for code in blocks("python", text_of(ROOT / "docs/deep.md")):
+        exec(compile(code, "deep.md", "exec"), {})
+
+
 def example_of_a_method():
     """Return the class that CONTRIBUTING shows as an example."""
     (code,) = blocks("python", text_of(ROOT / "CONTRIBUTING.md"))

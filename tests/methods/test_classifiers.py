@@ -123,6 +123,9 @@ def test_scikit_learns_checks(estimator, check, monkeypatch):
     "estimator",
     [
         pytest.param(wc.CrowdEM(dependence=0.1, n_rounds=1), marks=pytest.mark.slow),
+        pytest.param(
+            wc.CrowdLayer(max_epochs=60, learning_rate=0.01), marks=pytest.mark.slow
+        ),
         pytest.param(wc.GPEP(max_iter=5), marks=pytest.mark.slow),
         wc.Raykar(max_iter=30),
         pytest.param(wc.RFFGPCR(max_iter=5, n_frequencies=20), marks=pytest.mark.slow),
@@ -133,7 +136,7 @@ def test_scikit_learns_checks(estimator, check, monkeypatch):
     ids=lambda estimator: type(estimator).__name__,
 )
 @pytest.mark.filterwarnings("ignore")  # cut short: they do not converge
-def test_scikit_learns_checks_of_methods_without_jax(estimator, monkeypatch):
+def test_scikit_learns_checks_of_other_methods(estimator, monkeypatch):
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     check_estimator(estimator, on_skip=None, expected_failed_checks=EXPECTED_TO_FAIL)
 

@@ -25,7 +25,7 @@ from wisecrowd.maths.hard_items import FinalLabels
 from wisecrowd.metrics.calibration import Calibration, calibration
 from wisecrowd.skills import ConfusionMatrices
 
-SHARED = 0.3  # correlation of mistakes of the crowd and of features that explain all
+SHARED = 0.35  # correlation of mistakes of the crowd and of features that explain all
 LEAST_TRUST = 1e-3  # in an exponent: its logarithm stays finite
 LEAST_PROBA = 1e-30  # of the answers under a class, for the same reason
 

@@ -15,8 +15,6 @@ from wisecrowd._checks import InputError, number, whole_number
 from wisecrowd._types import Array
 from wisecrowd.maths.scaling import Scaling
 
-WORDS = ("mlp", "conv")
-
 
 @dataclass(frozen=True)
 class MLP:
