@@ -155,6 +155,12 @@ def test_a_citation_is_the_same_for_a_model_its_class_and_its_name():
     assert "@software{wisecrowd" in wc.cite("majority-vote")
 
 
+def test_a_method_to_cite_is_found_however_it_is_spelt_and_an_unknown_one_is_refused():
+    assert wc.cite("Dawid_Skene") == wc.cite(wc.DawidSkene)
+    with pytest.raises(wc.InputError, match="Did you mean 'bcc'"):
+        wc.cite("bccc")
+
+
 def test_an_unknown_name_is_a_sentence():
     with pytest.raises(wc.InputError, match="Did you mean 'glad'"):
         method_name("gladd")

@@ -574,9 +574,9 @@ class BinaryClassifier(CrowdClassifier):
     def _check_two_classes(self, annotations: Annotations) -> None:
         if annotations.n_classes > 2:
             raise InputError(
-                f"{type(self).__name__} has two classes, and there are "
+                f"{type(self).__name__} needs two classes, and there are "
                 f"{annotations.n_classes}. Only binary classification is supported. "
-                f"Use SVGPCR, Raykar, Yan or CrowdEM, which take more classes."
+                f"Use SVGPCR, Raykar, Yan, CrowdEM or AggNet, which take more classes."
             )
 
     def __sklearn_tags__(self) -> Any:

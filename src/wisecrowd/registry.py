@@ -144,7 +144,8 @@ def cite(model: Any) -> str:
     >>> print(wc.cite(wc.BCC).splitlines()[0])
     @inproceedings{kim2012bcc,
     """
-    info = METHODS.info(model) if isinstance(model, str) else model.method
+    named = isinstance(model, str)
+    info = METHODS.info(method_name(model)) if named else model.method
     return "\n\n".join(text for text in (info.bibtex, LIBRARY) if text)
 
 

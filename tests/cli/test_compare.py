@@ -252,7 +252,8 @@ def test_a_note_that_several_seeds_share_is_said_once():
     scores = pd.DataFrame(
         {"method": ["a", "b", "a"], "seed": [0, 0, 1], "note": ["slow", "", "slow"]}
     )
-    assert notes_of(scores) == ["note: a (seed 0, 1): slow"]
+    assert notes_of(scores) == ["note: a (seeds 0, 1): slow"]
+    assert notes_of(scores.assign(note=["", "", "slow"])) == ["note: a (seed 1): slow"]
     assert notes_of(scores[:2]) == ["note: a: slow"]
 
 

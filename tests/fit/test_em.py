@@ -1,11 +1,13 @@
 import warnings
+from importlib import import_module
 
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import wisecrowd as wc
 from wisecrowd._checks import InputError
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import FEW, climb, threads_for
 from wisecrowd.fit.trace import Trace
 
 
@@ -51,3 +53,37 @@ def test_blas_has_one_thread_unless_the_matrices_are_large(one_thread, wanted):
     with threadpool_limits(2, user_api="blas"), Trace("", 1, show=False) as trace:
         climb(update, 0, trace=trace, max_iter=1, tol=None, one_thread=one_thread)
     assert seen == wanted
+
+
+def blas_threads():
+    return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize(("n_items", "wanted"), [(FEW - 1, {1}), (FEW, {2})])
+def test_few_items_have_one_thread(n_items, wanted):
+    with threadpool_limits(2, user_api="blas"), threads_for(n_items):
+        assert blas_threads() == wanted
+
+
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        (wc.GPEP, "wisecrowd.maths.expectation_propagation.propagated"),
+        (wc.VGPCR, "wisecrowd.methods.gpcr.loop.updated"),
+        (wc.RFFGPCR, "wisecrowd.methods.gpcr.loop.updated"),
+    ],
+)
+def test_the_search_for_a_start_has_one_thread_too(kind, where, monkeypatch):
+    module, name = where.rsplit(".", 1)
+    usual, seen = getattr(import_module(module), name), []
+
+    def watched(*args, **kwargs):
+        seen.append(blas_threads())
+        return usual(*args, **kwargs)
+
+    monkeypatch.setattr(where, watched)
+    crowd = wc.simulate(40, 5, 2, n_features=2, random_state=0)
+    with threadpool_limits(2, user_api="blas"):
+        kind(max_iter=50, tol=1e-2).fit(crowd.X, crowd.answers)
+    assert len(seen) > 4
+    assert all(found == {1} for found in seen)

@@ -240,7 +240,7 @@ def test_an_item_with_gold_and_no_answer_is_learned_from(name):
 @each
 def test_more_than_two_classes_are_refused_and_other_methods_named(name):
     rng = np.random.default_rng(0)
-    with pytest.raises(InputError, match=r"has two classes.* 3\. .*SVGPCR, Raykar"):
+    with pytest.raises(InputError, match=r"needs two classes.* 3\. .*SVGPCR, Raykar"):
         model_of(name).fit(rng.normal(size=(6, 2)), np.array([0, 1, 2] * 2)[:, None])
 
 

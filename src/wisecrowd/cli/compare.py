@@ -69,7 +69,7 @@ def compare(
         typer.Option(
             metavar="N",
             min=1,
-            help="Fit every method so often, with the seeds --seed, --seed + 1, ...",
+            help="Fit every method N times, with the seeds --seed, --seed + 1, ...",
         ),
     ] = 1,
     time_limit: Annotated[
@@ -197,7 +197,8 @@ def notes_of(scores: Any) -> list[str]:
     with_notes = scores[scores["note"] != ""]
     for (name, note), rows in with_notes.groupby(["method", "note"], sort=False):
         seeds = ", ".join(map(str, rows["seed"]))
-        where = f" (seed {seeds})" if scores["seed"].nunique() > 1 else ""
+        word = "seed" if len(rows) == 1 else "seeds"
+        where = f" ({word} {seeds})" if scores["seed"].nunique() > 1 else ""
         lines.append(f"note: {name}{where}: {note}")
     return lines
 

@@ -94,8 +94,9 @@ class ConvNet:
             )
         if min(shape[:2]) >> len(self.channels) < 1:
             raise InputError(
-                f"{len(self.channels)} convolutions halve images of "
-                f"{shape[0]} x {shape[1]} pixels to nothing. Use fewer channels."
+                f"images of {shape[0]} x {shape[1]} pixels are too small for "
+                f"{len(self.channels)} convolutions, each of which halves them. Give "
+                f"ConvNet fewer channels, or network='mlp' if X has no images."
             )
         return Convolutional.drawn(self, shape, n_classes, generator(key))
 
@@ -122,7 +123,8 @@ def as_network(spec: Any, n_features: int) -> Any:
         if side * side != n_features:
             raise InputError(
                 f"network='conv' takes square images, but {n_features} features are "
-                f"none. Give network=ConvNet(shape=(height, width))."
+                f"none. Give network=ConvNet(shape=(height, width)), or network='mlp' "
+                f"if X has no images."
             )
         return ConvNet(shape=(side, side))
     if isinstance(spec, MLP | ConvNet) or (

@@ -99,9 +99,9 @@ def test_words_are_records():
     [
         ("cnn", 4, "is not a network"),
         (MLP, 4, "is not a network"),
-        ("conv", 5, "square images, but 5 features"),
+        ("conv", 5, "square images, but 5 features.*'mlp'"),
         (ConvNet(), 5, "784 numbers, but X has 5 features"),
-        (ConvNet(shape=(2, 2)), 4, "halve images of 2 x 2 pixels to nothing"),
+        (ConvNet(shape=(2, 2)), 4, "2 x 2 pixels are too small for 2 conv.*'mlp'"),
         (MLP(hidden=(0,)), 4, "whole number"),
         (MLP(dropout=1), 4, "dropout=1 must be at least 0 and below 1"),
         (lambda *_: eqx.nn.Linear(4, 5, key=KEY), 4, r"returns \(5,\).*expected 3"),

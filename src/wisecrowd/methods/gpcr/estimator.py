@@ -11,7 +11,7 @@ from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import BinaryClassifier, Learned, WithConfusionMatrices
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import climb, threads_for
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.jaakkola import Latent
@@ -19,8 +19,6 @@ from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.maths.squared_exponential import SquaredExponential, starting_kernel
 from wisecrowd.methods.gpcr import loop
 from wisecrowd.skills import ConfusionMatrices
-
-FEW = 500  # items: with fewer, threads of BLAS would only wait for one another
 
 
 class Process(NamedTuple):
@@ -93,7 +91,10 @@ class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
         xi = np.full(len(rows), np.exp(0.5 * kernel.log_variance))
         starts = [loop.State(votes, xi, at, None) for at in self._starts(process.theta)]
         tol = None if self.tol is None else self.tol * len(answers)
-        with Trace(type(self).__name__, self.max_iter, self.progress) as trace:
+        with (
+            threads_for(len(rows)),
+            Trace(type(self).__name__, self.max_iter, self.progress) as trace,
+        ):
             end = loop.warmed_up(partial(update, climb=still), starts)
             for part in process.climbs:
                 end = climb(
@@ -103,7 +104,7 @@ class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
                     max_iter=self.max_iter,
                     tol=tol,
                     warn=part is process.climbs[-1],
-                    one_thread=len(rows) < FEW,
+                    one_thread=False,
                 )
         skills = before.learned_from(answers, end.proba)
         skills = skills.with_doubt(answers, end.proba)
