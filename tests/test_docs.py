@@ -179,6 +179,15 @@ def test_the_page_on_choosing_has_every_setting_with_its_default():
     assert found == wanted
 
 
+def test_the_page_on_the_command_line_has_every_method_of_aggregate():
+    row, _ = (
+        line
+        for line in text_of(ROOT / "docs/cli.md").splitlines()
+        if line.startswith("| `--method`")
+    )
+    assert all(f"`{name}`" in row for name in wc.AGGREGATORS)
+
+
 def test_the_notation_names_terms_of_the_bound():
     from wisecrowd.methods.svgpcr.model import Bound
 

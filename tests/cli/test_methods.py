@@ -28,6 +28,13 @@ def test_the_settings_of_a_method_are_listed_with_their_defaults(name, run):
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("name", list(wc.METHODS))
+def test_no_sentence_about_a_setting_is_cut(name, run):
+    assert "..." not in run("methods", name).stdout
+    words = "".join(run("methods", "aggnet").stdout.split())
+    assert "".join(parameter_texts(wc.AggNet)["tol"].split())[:40] in words
+
+
 def test_json_has_the_same_content(run):
     found = json.loads(run("methods", "--json").stdout)["methods"]
     assert [row["name"] for row in found] == list(wc.METHODS)
@@ -66,6 +73,8 @@ def test_only_the_section_of_the_parameters_is_read():
             more.
         c
             One line
+        e : {"one", "two"} or None
+            How many.
 
         Notes
         -----
@@ -74,7 +83,12 @@ def test_only_the_section_of_the_parameters_is_read():
         """
 
     both = "Both of them, as in Other."
-    assert parameter_texts(Documented) == {"a": both, "b": both, "c": "One line"}
+    assert parameter_texts(Documented) == {
+        "a": both,
+        "b": both,
+        "c": "One line",
+        "e": "How many. One of one, two or none.",
+    }
 
 
 def test_a_class_without_parameters_has_no_texts():

@@ -339,7 +339,8 @@ def test_the_figure_has_a_panel_per_score_and_a_row_per_method(crowd, gold):
     table = pd.concat([nothing, table])
     figure = wc.plot_comparison(table)
     titles = [ax.get_title() for ax in figure.axes]
-    assert titles[:2] == ["accuracy", "log loss (lower is better)"]
+    assert titles[:2] == ["accuracy (higher is better)", "log loss (lower is better)"]
+    assert "dashed: smoothed votes" in figure.get_supxlabel()
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert names == ["slow", "votes", "bcc"]
     assert [text.get_text() for text in figure.axes[0].texts] == ["no result"]

@@ -15,6 +15,8 @@ NEEDS = {
     "labels": "right labels, features",
 }
 
+MOST_LETTERS = 500  # of a sentence about a setting: all of it
+
 
 def methods(
     name: Annotated[
@@ -93,8 +95,11 @@ def _one_method(name: str, *, as_json: bool) -> None:
         return
     rows = [(s.name, _shown(s.default), texts.get(s.name, "")) for s in found]
     title = f"{name}: needs {NEEDS[info.needs]}; about an annotator: {info.learns}"
-    show_table(title, ("<setting", "<default", "<what it does"), rows)
-    say("Change one with --set, such as: --set " + _example(rows))
+    columns = ("<setting", "<default", "<what it does")
+    show_table(title, columns, rows, most=MOST_LETTERS)
+    say(
+        f"Change one with --set NAME=VALUE, such as --set {_example(rows)} (a default)."
+    )
     if hasattr(METHODS[name], "as_published"):
         say("The defaults extend the published method. For that one: --as-published.")
 

@@ -208,7 +208,8 @@ def made_method(
         return kind(**chosen)
     if not hasattr(kind, "as_published"):
         raise InputError(
-            f"{name} is the published method already: leave --as-published out."
+            f"{name} has only one set of defaults: leave --as-published out, and "
+            f"change single settings with --set."
         )
     return kind.as_published(**chosen)
 

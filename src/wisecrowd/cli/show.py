@@ -69,28 +69,34 @@ def show_json(content: Any) -> None:
 
 
 def show_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    most: int = 100,
 ) -> None:
-    """Print a table; columns whose name begins with ``<`` hold text."""
+    """Print a table; columns whose name begins with ``<`` hold text.
+
+    Cells with more than `most` letters are cut: names from strangers can be long.
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for name in columns:
         text = name.startswith("<")
         table.add_column(
-            _cell(name.lstrip("<")),
+            _cell(name.lstrip("<"), most),
             justify="left" if text else "right",
             no_wrap=not text,
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*map(_cell, row))
+        table.add_row(*(_cell(text, most) for text in row))
     console = Console(highlight=False)
     console.print(Text(printable(title), style="bold"))
     console.print(table)
 
 
-def _cell(text: str) -> Text:
+def _cell(text: str, most: int) -> Text:
     """Return a cell as it is read: no control characters, no markup, not too long."""
-    return Text(shortened(printable(text)))
+    return Text(shortened(printable(text), most))
 
 
 def number(value: float, digits: int = 3) -> str:

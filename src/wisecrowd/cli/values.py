@@ -112,6 +112,8 @@ READERS: dict[type, Callable[[str], Any]] = {
 def parameter_texts(kind: type) -> dict[str, str]:
     """Return the first sentence about each parameter in a class's docstring.
 
+    Values that the docstring has in braces follow: "One of auto, each, one, none."
+
     The docstring follows numpydoc. A parameter that is described in another method
     ("As in :class:`DawidSkene`.", "Parameters are those of :class:`SVGPCR`.") has the
     text from there.
@@ -125,11 +127,11 @@ def parameter_texts(kind: type) -> dict[str, str]:
     doc = " ".join((getdoc(kind) or "").split())
     others = re.search(r"Parameters [\w ]*are those of :class:`(\w+)`", doc)
     found = _texts_of_class(others[1]) if others else {}
-    for names, text in _parameter_entries(getdoc(kind) or ""):
+    for names, values, text in _parameter_entries(getdoc(kind) or ""):
         elsewhere = re.match(r"As in :class:`~?\.?(\w+)`", text)
         texts = _texts_of_class(elsewhere[1]) if elsewhere else {}
         for name in names:
-            found[name] = texts.get(name) or _first_sentence(text)
+            found[name] = texts.get(name) or _first_sentence(text) + values
     return found
 
 
@@ -138,8 +140,8 @@ def _texts_of_class(name: str) -> dict[str, str]:
     return parameter_texts(METHODS[names[name]]) if name in names else {}
 
 
-def _parameter_entries(doc: str) -> Iterable[tuple[list[str], str]]:
-    """Yield names and text of each entry in the section "Parameters"."""
+def _parameter_entries(doc: str) -> Iterable[tuple[list[str], str, str]]:
+    """Yield names, values and text of each entry in the section "Parameters"."""
     section = re.search(
         r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)",
         doc,
@@ -149,8 +151,24 @@ def _parameter_entries(doc: str) -> Iterable[tuple[list[str], str]]:
         return
     for entry in re.split(r"\n(?=\S)", section[1].strip("\n")):
         head, _, text = entry.partition("\n")
-        names = [name.strip(" *") for name in head.split(" : ")[0].split(",")]
-        yield names, " ".join(text.split())
+        names, _, kinds = head.partition(" : ")
+        listed = [name.strip(" *") for name in names.split(",")]
+        yield listed, _values_in_braces(kinds), " ".join(text.split())
+
+
+def _values_in_braces(kinds: str) -> str:
+    """Return the values that a numpydoc type lists, as a sentence.
+
+    Examples
+    --------
+    >>> _values_in_braces('{"first", "random"}'), _values_in_braces("int or None")
+    (' One of first, random.', '')
+    """
+    braces = re.search(r"\{(.*)\}", kinds)
+    if braces is None:
+        return ""
+    values = braces[1] + kinds[braces.end() :]
+    return f" One of {values}.".replace('"', "").replace("None", "none")
 
 
 def _first_sentence(text: str) -> str:

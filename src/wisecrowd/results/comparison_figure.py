@@ -10,12 +10,13 @@ from wisecrowd.metrics.reliability_figure import LINE, open_frame, pyplot
 from wisecrowd.results.comparison import BASELINE
 
 PANELS = {
-    "accuracy": "accuracy",
+    "accuracy": "accuracy (higher is better)",
     "log_loss": "log loss (lower is better)",
     "unseen_answers": "log probability of unseen answers",
     "seconds": "seconds",
     "megabytes": "megabytes",
 }
+LEGEND = "small dots: single fits; large dots: their means; dashed: smoothed votes"
 WIDTH, ROW = 2.6, 0.3  # inches: of a panel, of a method
 LEAST_COST = {"seconds": 1e-3, "megabytes": 0.1}  # a logarithm needs something
 
@@ -61,6 +62,8 @@ def plot_comparison(scores: pd.DataFrame) -> Any:
         _draw_panel(ax, scores, methods, name)
     axes[0, 0].set_yticks(range(len(methods)), methods)
     axes[0, 0].invert_yaxis()
+    if (scores["method"] == BASELINE).any():
+        figure.supxlabel(LEGEND, fontsize="small", color="0.45")
     return figure
 
 
