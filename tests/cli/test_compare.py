@@ -248,6 +248,14 @@ def test_a_method_that_runs_out_of_time_is_a_note(run, answers, monkeypatch):
     assert "majority-vote" in result.stdout
 
 
+@pytest.mark.parametrize(("share", "with_gold"), [(0.1, True), (0, True), (0.1, False)])
+def test_only_columns_of_the_table_are_explained(share, with_gold, run, answers, gold):
+    known = ("--gold", gold) if with_gold else ()
+    said = run("compare", answers, *QUICK, *known, "--held-out", share).stderr
+    assert ("log loss, calibration: lower" in said) == with_gold
+    assert ("unseen: mean" in said) == (share > 0)
+
+
 def test_a_note_that_several_seeds_share_is_said_once():
     scores = pd.DataFrame(
         {"method": ["a", "b", "a"], "seed": [0, 0, 1], "note": ["slow", "", "slow"]}

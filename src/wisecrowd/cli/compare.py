@@ -179,11 +179,8 @@ def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -
         )
     elif not quiet:
         _show(found.scores, between, alpha, n_gold)
-        say(
-            "log loss, calibration: lower is better. unseen: mean log probability of "
-            "answers",
-            "that were hidden from the fit; closer to 0 is better.",
-        )
+        for line in said_of_columns(found.scores):
+            say(line)
         if than_votes is not None:
             say(*said_of_honesty(than_votes, read.n_classes))
     if not quiet:
@@ -200,6 +197,19 @@ def notes_of(scores: Any) -> list[str]:
         word = "seed" if len(rows) == 1 else "seeds"
         where = f" ({word} {seeds})" if scores["seed"].nunique() > 1 else ""
         lines.append(f"note: {name}{where}: {note}")
+    return lines
+
+
+def said_of_columns(scores: Any) -> list[str]:
+    """Return how to read the columns of the table that have scores, in lines."""
+    lines = []
+    if scores["log_loss"].notna().any():
+        lines.append("log loss, calibration: lower is better.")
+    if scores["unseen_answers"].notna().any():
+        lines.append(
+            "unseen: mean log probability of answers that were hidden from the"
+        )
+        lines.append("fit; closer to 0 is better.")
     return lines
 
 
