@@ -13,12 +13,6 @@ from wisecrowd.cli import app
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-NEEDS = {
-    "answers": "answers",
-    "features": "answers, features",
-    "labels": "right labels, features",
-}
-
 
 def blocks(language, page=README):
     return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -41,7 +35,7 @@ def methods_table():
     for name, kind in wc.METHODS.items():
         info = kind.method
         names = f"`{kind.__name__}`", f"`{name}`"
-        lines.append((*names, NEEDS[info.needs], info.learns, info.paper or "–"))
+        lines.append((*names, info.needed, info.learns, info.paper or "–"))
     return [f"| {' | '.join(line)} |" for line in lines]
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from sklearn.utils import get_tags
 
 import wisecrowd as wc
 from wisecrowd import methods
-from wisecrowd.base import Aggregator, CrowdClassifier
+from wisecrowd.base import Aggregator, BinaryClassifier, CrowdClassifier
 from wisecrowd.registry import MethodInfo, Methods, entries, method_name
 
 NAMES = [
@@ -164,3 +165,12 @@ def test_a_method_to_cite_is_found_however_it_is_spelt_and_an_unknown_one_is_ref
 def test_an_unknown_name_is_a_sentence():
     with pytest.raises(wc.InputError, match="Did you mean 'glad'"):
         method_name("gladd")
+
+
+@pytest.mark.parametrize("name", wc.CLASSIFIERS)
+def test_methods_for_two_classes_say_so(name):
+    tags = get_tags(wc.METHODS[name]())
+    two = wc.METHODS.info(name).two_classes
+    assert two is not tags.classifier_tags.multi_class
+    assert two is issubclass(wc.METHODS[name], BinaryClassifier)
+    assert wc.METHODS.info(name).needed.endswith("two classes") is two

@@ -33,6 +33,8 @@ class MethodInfo:
         Where it was published, one line; empty if nowhere.
     bibtex : str
         The same for a bibliography.
+    two_classes : bool
+        Whether it takes two classes only.
     """
 
     name: str
@@ -40,7 +42,19 @@ class MethodInfo:
     learns: str
     paper: str = ""
     bibtex: str = ""
+    two_classes: bool = False
 
+    @property
+    def needed(self) -> str:
+        """What it needs, in words."""
+        return NEEDS[self.needs] + ", two classes" * self.two_classes
+
+
+NEEDS = {
+    "answers": "answers",
+    "features": "answers, features",
+    "labels": "right labels, features",
+}
 
 LIBRARY = f"""\
 @software{{wisecrowd,
@@ -128,6 +142,24 @@ AGGREGATORS = Methods("answers")
 
 CLASSIFIERS = Methods("features", "labels")
 """The methods that learn from features too."""
+
+
+def fitting(*, with_features: bool, n_classes: int) -> list[str]:
+    """Return the methods that can be fitted to a crowd, by name.
+
+    Examples
+    --------
+    >>> "vgpcr" in fitting(with_features=True, n_classes=2)
+    True
+    >>> "vgpcr" in fitting(with_features=True, n_classes=3)
+    False
+    """
+    needs = ("answers", "features") if with_features else ("answers",)
+    known = [METHODS.info(name) for name in METHODS]
+    fit = [
+        m for m in known if m.needs in needs and not (m.two_classes and n_classes > 2)
+    ]
+    return [m.name for m in fit]
 
 
 def cite(model: Any) -> str:

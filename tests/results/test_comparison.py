@@ -115,6 +115,8 @@ def test_by_default_all_methods_that_can_be_fitted_are_compared():
     assert list(named_models(None, with_features=False)) == list(wc.AGGREGATORS)
     needs = {name: wc.METHODS.info(name).needs for name in named_models(None)}
     assert set(needs.values()) == {"answers", "features"}
+    for_two = set(needs) - set(named_models(None, n_classes=3))
+    assert for_two == {"gpep", "rffgpcr", "vffgpcr", "vgpcr"}
 
 
 def test_a_method_with_features_is_fitted_on_them(crowd, gold):

@@ -8,7 +8,7 @@ import typer
 
 from wisecrowd.cli import options as opt
 from wisecrowd.cli import settings as cfg
-from wisecrowd.registry import METHODS
+from wisecrowd.registry import fitting, method_name
 
 HEADINGS = {
     "accuracy": "accuracy",
@@ -129,6 +129,9 @@ def compare(
         table = opt.features_from(features, reading_table)
         read, X = join_features(read, table), table.X
         notes = [join_note(read, table)]
+    if methods is None:  # the answers say how many classes there are
+        fit = fitting(with_features=features is not None, n_classes=read.n_classes)
+        models = {name: models[name] for name in fit}
     known, more = opt.gold_from(gold, read)
     say_read(read, [*notes, *more], quiet=quiet)
     found = compared(
@@ -151,12 +154,9 @@ def compare(
 
 
 def _names(methods: str | None, *, with_features: bool) -> list[str]:
-    from wisecrowd.registry import method_name
-
     if methods is not None:
         return [method_name(name) for name in opt.several(methods) or []]
-    needs = ("answers", "features") if with_features else ("answers",)
-    return [name for name in METHODS if METHODS.info(name).needs in needs]
+    return fitting(with_features=with_features, n_classes=2)
 
 
 def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -> None:

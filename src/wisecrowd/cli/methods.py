@@ -9,12 +9,6 @@ from wisecrowd.cli import options as opt
 from wisecrowd.registry import METHODS, method_name
 from wisecrowd.registry import cite as citation
 
-NEEDS = {
-    "answers": "answers",
-    "features": "answers, features",
-    "labels": "right labels, features",
-}
-
 MOST_LETTERS = 500  # of a sentence about a setting: all of it
 
 
@@ -65,8 +59,7 @@ def _all_methods(*, as_json: bool) -> None:
         show_json({"methods": records})
         return
     rows = [
-        (m.name, NEEDS[m.needs], m.learns, m.paper.replace("*", "") or "–")
-        for m in found
+        (m.name, m.needed, m.learns, m.paper.replace("*", "") or "–") for m in found
     ]
     columns = ("<name", "<needs", "<what it learns about an annotator", "<paper")
     show_table("Methods", columns, rows)
@@ -94,7 +87,7 @@ def _one_method(name: str, *, as_json: bool) -> None:
         show_json({**_without_markup(vars(info)), "settings": plain(records)})
         return
     rows = [(s.name, _shown(s.default), texts.get(s.name, "")) for s in found]
-    title = f"{name}: needs {NEEDS[info.needs]}; about an annotator: {info.learns}"
+    title = f"{name}: needs {info.needed}; about an annotator: {info.learns}"
     columns = ("<setting", "<default", "<what it does")
     show_table(title, columns, rows, most=MOST_LETTERS)
     say(

@@ -12,17 +12,17 @@ from wisecrowd.fit.trace import Trace
 
 State = TypeVar("State")
 
-FEW = 500  # items: with fewer, threads of BLAS would only wait for one another
+FEW = 2000  # rows: with fewer, threads of BLAS would mostly wait for one another
 
 
-def threads_for(n_items: int) -> threadpool_limits:
-    """Return a context in which BLAS has one thread if the matrices are small.
+def threads_for(n_rows: int) -> threadpool_limits:
+    """Return a context in which BLAS has one thread if the square matrices are small.
 
     For methods with matrices of items by items: a whole fit belongs in it, not only
     its loop. On a busy machine, 300 items took GPEP 94 s with two threads, and 2 s
-    with one.
+    with one; 1,000 items took VGPCR 141 s and 4 s.
     """
-    return threadpool_limits(1 if n_items < FEW else None, user_api="blas")
+    return threadpool_limits(1 if n_rows < FEW else None, user_api="blas")
 
 
 def climb(

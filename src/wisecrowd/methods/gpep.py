@@ -226,6 +226,7 @@ class GPEP(WithConfusionMatrices, BinaryClassifier):
     method = MethodInfo(
         name="gpep",
         needs="features",
+        two_classes=True,
         learns="sensitivity and specificity, while a Gaussian process learns two "
         "classes",
         paper="Rodrigues et al., *ICML* 2014",

@@ -16,7 +16,7 @@ from wisecrowd.base import CrowdClassifier, as_annotations, made_annotations
 from wisecrowd.features import row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
-from wisecrowd.registry import METHODS, method_name
+from wisecrowd.registry import METHODS, fitting, method_name
 from wisecrowd.results import limits
 from wisecrowd.results.summary import SCORES
 
@@ -142,9 +142,11 @@ def compared(
 ) -> Comparison:
     """Return the scores of :func:`compare`, and the labels of every method."""
     _check_arguments(seeds, held_out, time_limit)
-    models = named_models(methods, with_features=X is not None)
-    _check_features(models, X)
     annotations = made_annotations(answers)
+    models = named_models(
+        methods, with_features=X is not None, n_classes=annotations.n_classes
+    )
+    _check_features(models, X)
     if X is not None:
         annotations = annotations.align(row_ids(X, items, len(X)))
     if gold is not None:
@@ -237,7 +239,9 @@ def agreement_between(labels: pd.DataFrame) -> pd.DataFrame:
 # -- the models ---------------------------------------------------------------------
 
 
-def named_models(methods: Models, *, with_features: bool = True) -> dict[str, Any]:
+def named_models(
+    methods: Models, *, with_features: bool = True, n_classes: int = 2
+) -> dict[str, Any]:
     """Return the models by name; two of one method are told apart by their settings.
 
     Examples
@@ -247,8 +251,7 @@ def named_models(methods: Models, *, with_features: bool = True) -> dict[str, An
     ['glad', 'BCC()', 'BCC(dependence=None)']
     """
     if methods is None:
-        needs = ("answers", "features") if with_features else ("answers",)
-        methods = [name for name in METHODS if METHODS.info(name).needs in needs]
+        methods = fitting(with_features=with_features, n_classes=n_classes)
     if isinstance(methods, Mapping):
         if BASELINE in methods:
             raise InputError(

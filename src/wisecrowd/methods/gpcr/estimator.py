@@ -27,6 +27,7 @@ class Process(NamedTuple):
     evaluate: loop.Evaluate
     theta: Float[np.ndarray, " P"]
     climbs: list[loop.Climb]  # one after the other, each until it converges
+    n_rows: int  # of its largest square matrix
 
 
 class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
@@ -92,7 +93,7 @@ class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
         starts = [loop.State(votes, xi, at, None) for at in self._starts(process.theta)]
         tol = None if self.tol is None else self.tol * len(answers)
         with (
-            threads_for(len(rows)),
+            threads_for(process.n_rows),
             Trace(type(self).__name__, self.max_iter, self.progress) as trace,
         ):
             end = loop.warmed_up(partial(update, climb=still), starts)

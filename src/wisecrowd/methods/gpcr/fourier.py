@@ -55,7 +55,8 @@ class FourierGPCR(BinaryGPCR):
         low, high = limits(kernel)
         low, high = np.append(low, -anywhere), np.append(high, anywhere)
         free = np.arange(2 if self.learn_kernel else 0)
-        return Process(evaluate, theta, [Climb(free, low, high, STEPS)])
+        climb = Climb(free, low, high, STEPS)
+        return Process(evaluate, theta, [climb], space.shape[1])
 
     def _record(self, theta: Array, latent: Latent, X: Array, scale: Scaling) -> Any:
         weights, factor = latent.posterior
@@ -112,6 +113,7 @@ class RFFGPCR(FourierGPCR):
     method = MethodInfo(
         name="rffgpcr",
         needs="features",
+        two_classes=True,
         learns="as VGPCR, with random Fourier features",
         paper="Morales-Álvarez et al., *Information Fusion* 52, 2019",
         bibtex="""\
@@ -202,6 +204,7 @@ class VFFGPCR(FourierGPCR):
     method = MethodInfo(
         name="vffgpcr",
         needs="features",
+        two_classes=True,
         learns="as VGPCR, with Fourier features that are learned",
         paper="Morales-Álvarez et al., *Information Fusion* 52, 2019",
         bibtex="""\

@@ -75,6 +75,7 @@ class VGPCR(BinaryGPCR):
     method = MethodInfo(
         name="vgpcr",
         needs="features",
+        two_classes=True,
         learns="a distribution of confusion matrices, for two classes",
         paper="Ruiz et al., *Pattern Recognition* 88, 2019",
         bibtex="""\
@@ -119,7 +120,7 @@ class VGPCR(BinaryGPCR):
 
         free = np.arange(2 if self.learn_kernel else 0)
         climb = Climb(free, *limits(kernel), STEPS)
-        return Process(evaluate, np.array(kernel), [climb])
+        return Process(evaluate, np.array(kernel), [climb], len(X))
 
     def _record(self, theta: Array, latent: Latent, X: Array, scale: Scaling) -> Any:
         found: full_process.Solved = latent.posterior
