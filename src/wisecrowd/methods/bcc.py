@@ -21,6 +21,7 @@ from wisecrowd.base import (
     as_annotations,
 )
 from wisecrowd.fit import witness
+from wisecrowd.fit.em import least_gain
 from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import CLASS_PRIOR, Labelled, class_counts, combined
@@ -202,7 +203,7 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
                 trace=trace,
                 max_iter=self.max_iter,
                 class_prior=float(self.class_pseudo_items),
-                tol=None if self.tol is None else self.tol * len(answers),
+                tol=least_gain(self.tol, len(answers)),
                 beyond=beyond,
             )
         return end, trace

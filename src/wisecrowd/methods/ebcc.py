@@ -17,7 +17,7 @@ from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
 from wisecrowd.base import Aggregator, Learned
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.registry import MethodInfo
@@ -192,7 +192,7 @@ class EBCC(Aggregator):
         )
         votes = crowd.vote_proba(answers.votes(), gold)
         rng = check_random_state(self.random_state)
-        tol = None if self.tol is None else self.tol * len(answers)
+        tol = least_gain(self.tol, len(answers))
 
         def update(rho: Array) -> tuple[Array, dict[str, float]]:
             return updated(posterior_of(rho, answers, prior), answers, prior, gold)

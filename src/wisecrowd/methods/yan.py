@@ -15,7 +15,7 @@ from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, Learned
 from wisecrowd.features import checked_features
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import ability, crowd, logistic
 from wisecrowd.maths import reliability_by_features as reliability
@@ -182,7 +182,7 @@ class Yan(CrowdClassifier):
                 np.full(answers.n_annotators, ability.MEAN_ABILITY),
             ),
         )
-        tol = None if self.tol is None else self.tol * max(len(answers), 1)
+        tol = least_gain(self.tol, len(answers))
         with Trace("Yan", self.max_iter, self.progress) as trace:
             end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
         tally = Tally.of(annotations.codes, end.proba)

@@ -11,7 +11,7 @@ from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import BinaryClassifier, Learned, WithConfusionMatrices
-from wisecrowd.fit.em import climb, threads_for
+from wisecrowd.fit.em import climb, least_gain, threads_for
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.jaakkola import Latent
@@ -90,7 +90,7 @@ class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
         votes = crowd.vote_proba(answers.votes(), gold)
         xi = np.full(len(rows), np.exp(0.5 * kernel.log_variance))
         starts = [loop.State(votes, xi, at, None) for at in self._starts(process.theta)]
-        tol = None if self.tol is None else self.tol * len(answers)
+        tol = least_gain(self.tol, len(answers))
         with (
             threads_for(len(rows)),
             Trace(type(self).__name__, self.max_iter, self.progress) as trace,
