@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from wisecrowd._checks import number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.predictions import predictions_of
@@ -148,7 +147,7 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
         if self.dependence is not None:
             checked_dependence(self.dependence)
         per_class = self.class_pseudo_items
-        number(per_class, "class_pseudo_items", "above 0", lambda v: v > 0)
+        crowd.check_pseudo_items(per_class, "class_pseudo_items")
         answers, gold = annotations.codes, annotations.gold_codes
         end, trace = self._combined(annotations, None)
         if predicted is None:

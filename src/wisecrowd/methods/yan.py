@@ -44,8 +44,8 @@ def annotator_precision(l2: float | int | str, n_features: int) -> Precision:
     """Return the precisions of the annotators' priors; "auto" for w is D / ½."""
     if l2 == "auto":
         l2 = n_features / RELIABILITY_VARIANCE
-    wanted = "at least 0, or 'auto'"
-    number(l2, "annotator_l2", wanted, lambda v: 0 <= v < np.inf)
+    wanted = "at least 0 and at most 1e100, or 'auto'"
+    number(l2, "annotator_l2", wanted, lambda v: 0 <= v <= 1e100)
     return Precision(float(l2), OFFSET_PRECISION)
 
 

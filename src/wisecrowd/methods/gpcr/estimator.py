@@ -20,6 +20,12 @@ from wisecrowd.maths.squared_exponential import SquaredExponential, starting_ker
 from wisecrowd.methods.gpcr import loop
 from wisecrowd.skills import ConfusionMatrices
 
+RANGE = " (from 1e-100 to 1e100)"  # outside, squares and exponentials overflow
+
+
+def _in_range(value: float | int) -> bool:
+    return 1e-100 <= value <= 1e100
+
 
 class Process(NamedTuple):
     """A prior of f on some items: how to evaluate it, where its kernel starts."""
@@ -116,15 +122,15 @@ class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
         return Learned(proba, proba.mean(0), skills, found), trace
 
     def _starting_kernel(self, n_features: int) -> SquaredExponential:
-        number(self.variance, "variance", "above 0", lambda v: 0 < v < np.inf)
+        number(self.variance, "variance", f"above 0{RANGE}", _in_range)
         start = starting_kernel(n_features)._replace(
-            log_variance=float(np.log(self.variance))
+            log_variance=float(np.log(float(self.variance)))
         )
         if self.length_scale == "auto":
             return start
-        wanted = "above 0, or 'auto'"
-        number(self.length_scale, "length_scale", wanted, lambda v: 0 < v < np.inf)
-        return start._replace(log_scale=float(np.log(self.length_scale)))
+        wanted = f"above 0{RANGE}, or 'auto'"
+        number(self.length_scale, "length_scale", wanted, _in_range)
+        return start._replace(log_scale=float(np.log(float(self.length_scale))))
 
     def _starts(self, theta: Array) -> list[Array]:
         """Return the parameters of the kernels that the loop may start with."""
