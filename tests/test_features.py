@@ -69,3 +69,10 @@ def test_what_is_no_table_of_numbers_is_refused_in_one_line(X, words):
     assert len(str(error.value)) < 300
     table = wc.compare(["raykar", "glad"], (np.arange(50) % 2)[:, None], X=X)
     assert words in table["note"][0]
+
+
+def test_features_whose_squares_are_zero_are_not_taken_for_constant():
+    X = 1e-300 * np.arange(8.0).reshape(4, 2)
+    with pytest.raises(InputError, match=r"^column 0 of X varies.*smaller unit\.$"):
+        wc.Raykar().fit(X, [0, 0, 1, 1])
+    wc.Raykar().fit(np.full((4, 2), 1e-300), [0, 0, 1, 1])
