@@ -101,6 +101,8 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
         )
     except (TypeError, ValueError) as error:
         # scikit-learn's: one row, text, other columns, a sparse matrix, ...
+        if isinstance(error, TypeError) and not str(error).startswith("Sparse"):
+            raise  # its checks want a TypeError where an entry is a dict
         other_names = str(error).startswith("The feature names should match")
         hint = _how_to_mend(model, X) if other_names else ""
         if "a minimum of 2 is required" in str(error):
