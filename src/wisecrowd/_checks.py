@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import check_random_state
 
 from wisecrowd._types import Array
 
@@ -188,7 +189,28 @@ def number(
         raise InputError(f"{name}={value!r} must be {wanted}.")
 
 
-def whole_number(value: Any, name: str, least: int = 1) -> None:
-    """Refuse a setting that is not a whole number, or too small a one."""
+def whole_number(
+    value: Any, name: str, least: int = 1, most: int | None = None
+) -> None:
+    """Refuse a setting that is not a whole number, or too small or large a one."""
     wanted = f"a whole number, at least {least}"
-    number(value, name, wanted, lambda v: v >= least, Integral)
+    if most is not None:
+        wanted += f" and at most {most:,}"
+    number(
+        value,
+        name,
+        wanted,
+        lambda v: v >= least and (most is None or v <= most),
+        Integral,
+    )
+
+
+def random_numbers(random_state: Any) -> np.random.RandomState:
+    """Return the source of random numbers that the setting `random_state` means."""
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise InputError(
+            f"random_state={random_state!r} must be a whole number from 0 to "
+            f"{2**32 - 1}, None, or a numpy.random.RandomState."
+        ) from None

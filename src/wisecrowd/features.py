@@ -68,6 +68,11 @@ def filled(
 # -- what a user hands in ---------------------------------------------------------
 
 
+def n_rows(X: Any) -> int:
+    """Return the number of rows; a sparse matrix has no length."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
 def row_ids(X: Any, items: Any, n_items: int) -> Any:
     """Return the ids of the rows: given, a DataFrame's index, or their numbers."""
     if items is None:
@@ -94,12 +99,18 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )
-    except ValueError as error:  # scikit-learn's: one row, text, other columns, ...
+    except (TypeError, ValueError) as error:
+        # scikit-learn's: one row, text, other columns, a sparse matrix, ...
+        if isinstance(error, TypeError) and not str(error).startswith("Sparse"):
+            raise  # its checks want a TypeError where an entry is a dict
         other_names = str(error).startswith("The feature names should match")
         hint = _how_to_mend(model, X) if other_names else ""
         if "a minimum of 2 is required" in str(error):
             hint = " A classifier learns from two or more items: give their features."
-        raise InputError(f"{error}{hint}") from None
+        if str(error).startswith("could not convert string to float"):
+            hint = ". X has text: turn it into numbers, or leave that column out."
+        said = str(error) if other_names else without_data(str(error))
+        raise InputError(f"{said}{hint}") from None
     place = first_not_finite(table)
     if place is None:
         return table
@@ -111,6 +122,21 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
         f"infinite, the first in row {row}, column {column}. Fill them in, or "
         f"leave those items out."
     )
+
+
+def without_data(message: str) -> str:
+    r"""Return a message of scikit-learn on one line, without the numbers it quotes.
+
+    Examples
+    --------
+    >>> without_data("Expected 2D array, got 1D array:\narray=[1. 2.].\nReshape it.")
+    'Expected 2D array, got 1D array. Reshape it.'
+    """
+    first, *rest = message.splitlines()
+    if not rest:
+        return message
+    advice = [line for line in rest if line[:1].isalpha() and "array=" not in line]
+    return " ".join([first.rstrip(":.") + ".", *advice])
 
 
 def _how_to_mend(model: Any, X: Any) -> str:

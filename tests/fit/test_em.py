@@ -1,6 +1,7 @@
 import warnings
 from importlib import import_module
 
+import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -36,9 +37,28 @@ def test_climb_warns_with_the_last_gain_when_it_did_not_arrive():
         climb(halved, 16.0, trace=trace, max_iter=2, tol=1e-3)
 
 
-def test_climb_needs_an_iteration():
-    with pytest.raises(InputError, match="max_iter=0 must be at least 1"):
-        climb(halved, 1.0, trace=Trace("x", 0, show=False), max_iter=0, tol=None)
+@pytest.mark.parametrize("max_iter", [0, -1, 2.5, float("nan"), "10", None, True])
+def test_climb_needs_a_whole_number_of_iterations(max_iter):
+    with pytest.raises(InputError, match=r"^max_iter=.* a whole number, at least 1\.$"):
+        climb(halved, 1.0, trace=Trace("x", 0, show=False), max_iter=max_iter, tol=None)
+
+
+@pytest.mark.parametrize("tol", [-1e-9, float("nan"), "1e-3", [], True])
+@pytest.mark.parametrize(
+    "name",
+    ["bcc", "dawid-skene", "ebcc", "glad", "gpep", "raykar", "rffgpcr", "vgpcr", "yan"],
+)
+def test_a_tol_that_is_no_number_is_refused_with_a_sentence(name, tol):
+    model = wc.METHODS[name]().set_params(tol=tol)
+    data = [np.eye(4)[:, :2]] if wc.METHODS.info(name).needs == "features" else []
+    with pytest.raises(InputError, match=r"^tol=.* must be at least 0, or None\.$"):
+        model.fit(*data, [[0, 1], [1, 1], [0, 0], [1, 0]])
+
+
+def test_a_bound_that_is_not_a_number_ends_a_fit_with_a_sentence():
+    trace = Trace("test", total=3, show=False)
+    with pytest.raises(InputError, match=r"^the fit broke down.*Try the defaults\.$"):
+        climb(lambda x: (x, {"bound": float("nan")}), 1, trace=trace, max_iter=3, tol=0)
 
 
 @pytest.mark.parametrize(("one_thread", "wanted"), [(True, {1}), (False, {2})])

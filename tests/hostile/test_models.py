@@ -16,7 +16,22 @@ from wisecrowd.persist.files import body_sha256
 
 SAVED = Path(__file__).parents[1] / "saved" / "version1"
 OLD = ("majority-vote", "dawid-skene", "bcc", "glad", "svgpcr", "svgp")
-METHODS = (*OLD, "hard items")
+NETWORK = {"max_epochs": 2, "network": wc.MLP(hidden=(5,))}
+IMAGES = wc.ConvNet(shape=(2, 2), channels=(3,), kernel=1, hidden=5)
+WITH_FEATURES = {
+    "aggnet": wc.AggNet(**NETWORK),
+    "conal": wc.CoNAL(**NETWORK),
+    "conv": wc.CrowdLayer(IMAGES, max_epochs=2),
+    "crowd-em": wc.CrowdEM(n_folds=2, dependence=0.1),
+    "crowd-layer": wc.CrowdLayer(**NETWORK),
+    "gpep": wc.GPEP(),
+    "raykar": wc.Raykar(),
+    "rffgpcr": wc.RFFGPCR(n_frequencies=3),
+    "vffgpcr": wc.VFFGPCR(n_frequencies=3, tol=1e-2),
+    "vgpcr": wc.VGPCR(),
+    "yan": wc.Yan(),
+}
+METHODS = (*OLD, "hard items", "ebcc", *WITH_FEATURES)
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +42,10 @@ def saved(tmp_path_factory):
     answers = wc.read_annotations(SAVED / "answers.csv")
     gold = {answers.items[0]: answers.classes[0]}
     models["hard items"] = wc.BCC(dependence=0.2).fit(answers, gold=gold)
+    models["ebcc"] = wc.EBCC(n_subtypes=2).fit(answers)
+    crowd = wc.simulate(20, 5, 2, n_features=4, random_state=0)
+    for name, model in WITH_FEATURES.items():
+        models[name] = model.fit(crowd.X, crowd.answers)
     for name, model in models.items():
         folder = tmp_path_factory.mktemp(name.replace(" ", "-"))
         wc.save(model, folder)
@@ -86,7 +105,7 @@ def test_a_missing_attribute_is_named(name, saved, tmp_path):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("how", ["cut", "nan", "longer", "text"])
+@pytest.mark.parametrize("how", ["cut", "nan", "longer", "text", "huge"])
 def test_every_array_that_is_used_is_checked(name, how, saved, tmp_path):
     body, numbers = saved[name]
     tensors = unpacked(numbers)
@@ -104,6 +123,8 @@ def test_every_array_that_is_used_is_checked(name, how, saved, tmp_path):
             altered[key].flat[-1] = np.nan
         elif how == "text":
             altered[key] = np.zeros(value.shape, np.complex64)
+        elif how == "huge" and key.endswith(("counts", "prior", "table")):
+            altered[key] = np.full_like(value, 1e38)
         else:
             continue
         refused(signed(tmp_path, body, altered), "damaged")
@@ -133,6 +154,53 @@ def test_a_calibration_has_shares_and_numbers(key, value, saved, tmp_path):
     body = json.loads(json.dumps(body))
     body["fitted"]["learned_"]["fields"]["calibration"]["fields"][key] = value
     refused(signed(tmp_path, body, unpacked(numbers)), "damaged")
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "key", "value"),
+    [
+        ("vgpcr", "classifier", "log_scale", None),
+        ("gpep", "classifier", "log_variance", 1e4),
+        ("rffgpcr", "classifier", "frequencies", 1.5),
+        ("aggnet", "classifier", "n_classes", 10**9),
+        ("aggnet", "classifier", "temperature", 0.0),
+        ("aggnet", "classifier", "architecture", None),
+        ("conal", "skills", "tally", True),
+        ("conal", "skills", "mixing", []),
+        ("crowd-layer", "skills", "matrices", "x"),
+    ],
+)
+def test_a_field_that_is_something_else_is_named(
+    name, record, key, value, saved, tmp_path
+):
+    body, numbers = saved[name]
+    body = json.loads(json.dumps(body))
+    body["fitted"]["learned_"]["fields"][record]["fields"][key] = value
+    refused(signed(tmp_path, body, numbers), "damaged")
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("aggnet", "hidden", [10**9]),
+        ("aggnet", "hidden", []),
+        ("aggnet", "hidden", ["x"]),
+        ("conv", "channels", [10**9]),
+        ("conv", "kernel", 10**6),
+        ("conv", "shape", [2]),
+        ("conv", "shape", [2, 2, 2]),
+        ("conv", "hidden", 10**9),
+    ],
+)
+def test_a_network_has_the_arrays_of_its_architecture(
+    name, key, value, saved, tmp_path
+):
+    body, numbers = saved[name]
+    body = json.loads(json.dumps(body))
+    network = body["fitted"]["learned_"]["fields"]["classifier"]["fields"]
+    network["architecture"]["fields"][key] = value
+    with memory_limit(300):
+        refused(signed(tmp_path, body, numbers), "damaged")
 
 
 BOMBS = {

@@ -117,6 +117,14 @@ def test_answers_that_are_not_classes_are_left_out_with_a_warning():
         Yan().fit(contract.features(wider), wider, items=wider.items)
 
 
+def test_no_answer_names_a_class_and_all_classes_are_as_likely():
+    options = {"classes": ["a", "b"], "answers": ["?"]}
+    answers = Annotations.from_matrix([["?"], ["?"], ["?"]], **options)
+    with pytest.warns(UserWarning, match="3 of 3 answers do not name a class"):
+        model = Yan().fit(np.eye(3), answers)
+    assert_allclose(model.label_proba_, 0.5)
+
+
 @pytest.mark.parametrize("wrong", [-1, "much"])
 def test_a_wrong_precision_is_refused(wrong):
     X, answers = drawn(0)

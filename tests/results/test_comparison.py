@@ -1,5 +1,7 @@
 """``wisecrowd.compare``: several methods on the same answers."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from sklearn.base import clone
 
 import wisecrowd as wc
 from wisecrowd import metrics
-from wisecrowd.results import limits
+from wisecrowd.results import comparison, limits
 from wisecrowd.results.comparison import (
     agreement_between,
     compared,
@@ -278,6 +280,29 @@ def test_a_second_fit_without_end_leaves_the_scores_of_the_first(gold):
     assert np.isnan(table["unseen_answers"][0])
 
 
+def wait_in_python(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64])
+def test_a_time_limit_of_numpy_ends_a_block(kind):
+    with pytest.raises(limits.OutOfTime), limits.time_limit(kind(1)):
+        wait_in_python(20)
+
+
+def test_a_time_limit_may_be_longer_than_a_system_can_wait():
+    with limits.time_limit(1e12):  # a thread that ends in an error is an error here
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("seeds", [3, None, "01", [0.5]])
+def test_seeds_are_a_list_of_whole_numbers(seeds):
+    with pytest.raises(wc.InputError, match="seed"):
+        comparison._check_arguments(seeds, 0.1, None)
+
+
 def test_no_exception_is_left_after_a_time_limit():
     for _ in range(200):  # the timer fires at any moment, also after the block
         try:
@@ -325,7 +350,13 @@ def test_over_seeds_are_means_and_deviations(crowd, gold):
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({"time_limit": 0}, "time_limit"), ({"seeds": []}, "seeds is empty")],
+    [
+        ({"time_limit": 0}, "time_limit"),
+        ({"seeds": []}, "seeds is empty"),
+        ({"seeds": [-1]}, "a seed in seeds=-1 must be a whole number"),
+        ({"seeds": [2**40]}, "at most 4,294,967,295"),
+        ({"held_out": float("nan")}, "held_out=nan must be a share"),
+    ],
 )
 def test_settings_of_a_comparison_are_checked(crowd, given, words):
     with pytest.raises(wc.InputError, match=words):

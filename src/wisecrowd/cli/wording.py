@@ -25,6 +25,8 @@ def as_options(sentence: str) -> str:
     'Pass --classes 1.5,2,..., or --answers A,B,....'
     >>> as_options("n_inducing=0 must be at least 1; max_iter=0 too.")
     '--inducing 0 must be at least 1; max_iter=0 too.'
+    >>> as_options("time_limit=nan must be seconds, above 0.")
+    '--time-limit nan must be seconds, above 0.'
     >>> as_options("resume=True needs checkpoint=, the file to go on from.")
     '--resume needs --checkpoint, the file to go on from.'
     """
@@ -33,7 +35,9 @@ def as_options(sentence: str) -> str:
     numbers = "|".join([*settings, "held_out"])
     said = re.sub(rf"\b({names})=\[(.*?)\]", _as_list, sentence)
     said = re.sub(rf"\b({names})=(?=')", lambda m: f"{KEYWORDS[m[1]]} ", said)
-    said = re.sub(rf"\b({numbers})=(?=-?\d)", lambda m: f"{KEYWORDS[m[1]]} ", said)
+    said = re.sub(
+        rf"\b({numbers})=(?=-?\d|nan|-?inf)", lambda m: f"{KEYWORDS[m[1]]} ", said
+    )
     said = re.sub(rf"\b({names})=(?=[\s,.;)])", lambda m: KEYWORDS[m[1]], said)
     return re.sub(r"\b(repeats|resume|force)=True", r"--\1", said)
 

@@ -2,12 +2,13 @@
 
 import warnings
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from wisecrowd._checks import InputError
+from wisecrowd._checks import InputError, number, whole_number
 from wisecrowd.fit.trace import Trace
 
 State = TypeVar("State")
@@ -25,12 +26,27 @@ def threads_for(n_rows: int) -> threadpool_limits:
     return threadpool_limits(1 if n_rows < FEW else None, user_api="blas")
 
 
+def least_gain(tol: Any, n_answers: int) -> float | int | None:
+    """Return the gain below which a loop stops, in nats, from the setting `tol`.
+
+    Examples
+    --------
+    >>> least_gain(0.5, 10), least_gain(None, 10)
+    (5.0, None)
+    """
+    if tol is None:
+        return None
+    number(tol, "tol", "at least 0, or None", lambda v: v >= 0)
+    gain: float | int = tol * max(n_answers, 1)
+    return gain
+
+
 def climb(
     update: Callable[[State], tuple[State, dict[str, float]]],
     state: State,
     *,
     trace: Trace,
-    max_iter: int,
+    max_iter: Any,  # of a user, and checked here
     tol: float | int | None,
     warn: bool = True,
     one_thread: bool = True,
@@ -56,8 +72,7 @@ def climb(
         Whether BLAS has one thread only. False where the matrices of an update may
         be large; see :func:`threads_for`.
     """
-    if max_iter < 1:
-        raise InputError(f"max_iter={max_iter} must be at least 1.")
+    whole_number(max_iter, "max_iter")
     last = float("-inf")
     # The vectors of an update are short: threads of BLAS would only wait for one
     # another (GLAD took three times as long, more on a busy machine).
@@ -66,6 +81,11 @@ def climb(
             state, terms = update(state)
             trace.record(**terms)
             gain, last = terms["bound"] - last, terms["bound"]
+            if np.isnan(last):
+                raise InputError(
+                    "the fit broke down: its bound is not a number. Settings or "
+                    "features may be too large or too small. Try the defaults."
+                )
             if tol is not None and gain < tol:
                 return state
     if tol is not None and warn:

@@ -208,6 +208,7 @@ def steps_to_take(
     if schedule.time_limit is not None:
         # Seconds per step, the first compilation included: rather early than late.
         afford = (schedule.time_limit - run.seconds) / (run.seconds / run.step)
+        afford = min(afford, n_steps + schedule.chunk)  # a limit may be infinite
         chunks = max(0, int(afford)) // schedule.chunk
         n_steps = min(n_steps, run.step + chunks * schedule.chunk)
     return n_steps

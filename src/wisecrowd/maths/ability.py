@@ -69,7 +69,8 @@ def evidence_per_item(
     named = answers.item.astype(np.int64) * n_classes + answers.answer
     gain = np.bincount(named, x + others, minlength=n_items * n_classes)
     wrong = np.bincount(answers.item, log_expit(-x) - others, minlength=n_items)
-    return gain.reshape(n_items, n_classes) + wrong[:, None]
+    out = gain.reshape(n_items, n_classes) + wrong[:, None]
+    return out.astype(float, copy=False)  # of no answers, bincount counts in integers
 
 
 def log_prior(params: Params, spread: Spread) -> float:

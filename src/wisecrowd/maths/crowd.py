@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.special import gammaln
 
-from wisecrowd._checks import InputError, listed, one_of
+from wisecrowd._checks import InputError, listed, number, one_of
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import dirichlet
@@ -18,6 +18,7 @@ PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
 LARGEST_SUM = 1e200  # of exp(log joint) over classes; far from where float64 ends
 BLOCK = 5000  # items that evidence_of_others holds at a time
 EVERY = slice(None)
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-12, 1e12  # given pseudo-answers; beyond, NaN
 SMALLEST_COUNT = 1e-9  # what rounding may leave of a count after its own item
 HYPER_SHAPE = 0.3  # how strongly a learned prior is held where it is small
 HITS, MISSES = 24.0, 34.0  # of the most probable prior: right, and wrong times C
@@ -214,9 +215,18 @@ def _checked_prior(prior: Array, shape: tuple[int, int]) -> Array:
             f"annotator_prior has shape {prior.shape}; expected (C, K) = {shape} "
             f"(true class, answer), or one such table for each annotator."
         )
-    if not (np.isfinite(prior).all() and (prior > 0).all()):
-        raise InputError("annotator_prior must be finite and above zero everywhere.")
+    if not ((prior >= SMALLEST_PRIOR) & (prior <= LARGEST_PRIOR)).all():
+        raise InputError(
+            f"annotator_prior must be finite and above zero: from {SMALLEST_PRIOR:g} "
+            f"to {LARGEST_PRIOR:g} pseudo-answers."
+        )
     return prior
+
+
+def check_pseudo_items(value: Any, name: str) -> None:
+    """Refuse a setting that is no number of pseudo-items."""
+    wanted = f"above 0 and at most {LARGEST_PRIOR:g}"
+    number(value, name, wanted, lambda v: 0 < v <= LARGEST_PRIOR)
 
 
 # -- a prior that the crowd learns -------------------------------------------------

@@ -92,8 +92,20 @@ def interval(
     """Return the central interval of every entry: Rₖ ~ Beta(αₖ, Σⱼ αⱼ − αₖ)."""
     rest = counts.sum(-1, keepdims=True) - counts
     tail = (1 - level) / 2
-    low = betaincinv(counts, rest, tail)
-    return low, betaincinv(counts, rest, 1 - tail)
+    return beta_quantile(counts, rest, tail), beta_quantile(counts, rest, 1 - tail)
+
+
+def beta_quantile(
+    a: Float[np.ndarray, "*rows"], b: Float[np.ndarray, "*rows"], share: float
+) -> Float[np.ndarray, "*rows"]:
+    """Return what Beta(a, b) is below with this probability.
+
+    SciPy's is NaN where one of the two is nearly zero. If only one is, all mass is at
+    the mean, to the last digit. If both are, it is at 0 and 1.
+    """
+    found = betaincinv(a, b, share)
+    at_ends = np.where(share * (a + b) > b, 1.0, 0.0)
+    return np.where(np.isnan(found), np.where(a + b > 1, a / (a + b), at_ends), found)
 
 
 # -- the accuracy of an annotator --------------------------------------------------
@@ -152,7 +164,7 @@ def beta_interval(
 ) -> tuple[Float[np.ndarray, "*rows"], Float[np.ndarray, "*rows"]]:
     """Return the central interval of Beta(hits, misses)."""
     tail = (1 - level) / 2
-    return betaincinv(hits, misses, tail), betaincinv(hits, misses, 1 - tail)
+    return beta_quantile(hits, misses, tail), beta_quantile(hits, misses, 1 - tail)
 
 
 def beta_below(

@@ -57,7 +57,9 @@ def precision_of_columns(
     """
     if l2 == "auto":
         l2 = n_features / LOGIT_VARIANCE
-    number(l2, "l2", "at least 0, or 'auto'", lambda v: 0 <= v < np.inf)
+    number(
+        l2, "l2", "at least 0 and at most 1e100, or 'auto'", lambda v: 0 <= v <= 1e100
+    )
     return float(2 * l2 if n_classes == 2 else l2)
 
 

@@ -60,6 +60,7 @@ def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
     # What rounding leaves of a constant column is no spread.
     varies = spread > 1e-7 * np.maximum(largest, np.finfo(float).tiny)
     if not varies.any():
+        _check_constant(X)
         return Scaling(centre, np.ones_like(spread))
     common = np.sqrt((spread[varies] ** 2).mean())
     # The lower of two: the mean of one small and one huge would be alike to the huge.
@@ -68,6 +69,17 @@ def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
     if kind == "one" or (kind == "auto" and alike):
         return Scaling(centre, np.full_like(spread, common))
     return Scaling(centre, np.where(varies, spread, 1.0))
+
+
+def _check_constant(X: Float[np.ndarray, "N D"]) -> None:
+    """Refuse features that vary, but so little that their squares are zero."""
+    varies = np.flatnonzero((X.max(0) > X.min(0)) & (abs(X).max(0) < 1 / LARGEST))
+    if len(varies):
+        raise InputError(
+            f"column {varies[0]} of X varies, but all its values are below "
+            f"{1 / LARGEST:g}, too small to be squared. Give the features in a smaller "
+            f"unit."
+        )
 
 
 def mean_and_spread(

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from wisecrowd._checks import number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.predictions import predictions_of
@@ -21,6 +20,7 @@ from wisecrowd.base import (
     as_annotations,
 )
 from wisecrowd.fit import witness
+from wisecrowd.fit.em import least_gain
 from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import CLASS_PRIOR, Labelled, class_counts, combined
@@ -147,7 +147,7 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
         if self.dependence is not None:
             checked_dependence(self.dependence)
         per_class = self.class_pseudo_items
-        number(per_class, "class_pseudo_items", "above 0", lambda v: v > 0)
+        crowd.check_pseudo_items(per_class, "class_pseudo_items")
         answers, gold = annotations.codes, annotations.gold_codes
         end, trace = self._combined(annotations, None)
         if predicted is None:
@@ -202,7 +202,7 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
                 trace=trace,
                 max_iter=self.max_iter,
                 class_prior=float(self.class_pseudo_items),
-                tol=None if self.tol is None else self.tol * len(answers),
+                tol=least_gain(self.tol, len(answers)),
                 beyond=beyond,
             )
         return end, trace

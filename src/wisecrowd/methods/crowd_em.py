@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from wisecrowd._checks import whole_number
+from wisecrowd._checks import random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import (
@@ -170,7 +169,7 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
         whole_number(self.n_folds, "n_folds", least=2)
         answers, gold = annotations.codes, annotations.gold_codes
         rng = np.random.RandomState(
-            check_random_state(self.random_state).randint(2**31 - 1)
+            random_numbers(self.random_state).randint(2**31 - 1)
         )
         fold = rng.permutation(len(X)) % min(int(self.n_folds), len(X))
         proba, skills = of_answers_alone(

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices, WithHardItems
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
@@ -145,7 +145,7 @@ class DawidSkene(WithHardItems, WithConfusionMatrices, Aggregator):
             return proba, {**terms, "bound": sum(terms.values())}
 
         start = crowd.vote_proba(answers.votes(), gold)
-        tol = None if self.tol is None else self.tol * len(answers)
+        tol = least_gain(self.tol, len(answers))
         with Trace("Dawid-Skene", self.max_iter, self.progress) as trace:
             proba = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
         classes = class_shares(proba)

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from sklearn.utils import check_random_state
 
-from wisecrowd._checks import number, whole_number
+from wisecrowd._checks import number, random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
 from wisecrowd.base import Aggregator, Learned
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.registry import MethodInfo
@@ -191,8 +190,8 @@ class EBCC(Aggregator):
             np.repeat(rows, n_subtypes, axis=1),
         )
         votes = crowd.vote_proba(answers.votes(), gold)
-        rng = check_random_state(self.random_state)
-        tol = None if self.tol is None else self.tol * len(answers)
+        rng = random_numbers(self.random_state)
+        tol = least_gain(self.tol, len(answers))
 
         def update(rho: Array) -> tuple[Array, dict[str, float]]:
             return updated(posterior_of(rho, answers, prior), answers, prior, gold)
@@ -224,10 +223,16 @@ class EBCC(Aggregator):
         return Learned(proba, dirichlet.mean(post.classes), skills)
 
     def _check_settings(self) -> None:
-        whole_number(self.n_subtypes, "n_subtypes")
+        whole_number(self.n_subtypes, "n_subtypes", most=100_000)
         whole_number(self.n_starts, "n_starts")
         for name in ("subtype_pseudo_items", "class_pseudo_items"):
-            number(getattr(self, name), name, "above 0", lambda v: v > 0)
+            wanted = f"above 0 and at most {crowd.LARGEST_PRIOR:g}"
+            number(
+                getattr(self, name),
+                name,
+                wanted,
+                lambda v: 0 < v <= crowd.LARGEST_PRIOR,
+            )
 
     def _rows(self, annotations: Annotations) -> Array:
         shape = annotations.codes.shape[2:]

@@ -14,7 +14,7 @@ from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
 from wisecrowd.base import Aggregator, Learned
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.ability import (
@@ -177,7 +177,7 @@ class GLAD(Aggregator):
             np.full(answers.n_annotators, MEAN_ABILITY), np.zeros(answers.n_items)
         )
         start = State(crowd.vote_proba(answers.votes(), gold), average)
-        tol = None if self.tol is None else self.tol * max(len(answers), 1)
+        tol = least_gain(self.tol, len(answers))
         with Trace("GLAD", self.max_iter, self.progress) as trace:
             end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
         self.easiness_ = np.exp(end.params.log_easiness)

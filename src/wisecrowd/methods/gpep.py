@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import BinaryClassifier, Learned, WithConfusionMatrices
-from wisecrowd.fit.em import climb, threads_for
+from wisecrowd.fit.em import climb, least_gain, threads_for
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths import expectation_propagation as ep
@@ -312,7 +312,7 @@ class GPEP(WithConfusionMatrices, BinaryClassifier):
             return after, {**terms, "bound": bound}
 
         votes = crowd.vote_proba(seen.votes(), gold_seen)
-        tol = None if self.tol is None else self.tol * max(len(answers), 1)
+        tol = least_gain(self.tol, len(answers))
         with (
             threads_for(len(told)),
             Trace("GPEP", self.max_iter, self.progress) as trace,

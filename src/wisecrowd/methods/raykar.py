@@ -13,7 +13,7 @@ from jaxtyping import Float
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet, logistic
 from wisecrowd.maths.logistic import Logistic, Weights
@@ -167,7 +167,7 @@ class Raykar(WithConfusionMatrices, CrowdClassifier):
 
         votes = crowd.vote_proba(answers.votes(), gold)
         start = State(votes, logistic.starting_weights(votes, X.shape[1]))
-        tol = None if self.tol is None else self.tol * len(answers)
+        tol = least_gain(self.tol, len(answers))
         with Trace("Raykar", self.max_iter, self.progress) as trace:
             end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
         counts = given + crowd.soft_counts(answers, end.proba)

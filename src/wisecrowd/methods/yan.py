@@ -15,7 +15,7 @@ from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, Learned
 from wisecrowd.features import checked_features
-from wisecrowd.fit.em import climb
+from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import ability, crowd, logistic
 from wisecrowd.maths import reliability_by_features as reliability
@@ -44,8 +44,8 @@ def annotator_precision(l2: float | int | str, n_features: int) -> Precision:
     """Return the precisions of the annotators' priors; "auto" for w is D / ½."""
     if l2 == "auto":
         l2 = n_features / RELIABILITY_VARIANCE
-    wanted = "at least 0, or 'auto'"
-    number(l2, "annotator_l2", wanted, lambda v: 0 <= v < np.inf)
+    wanted = "at least 0 and at most 1e100, or 'auto'"
+    number(l2, "annotator_l2", wanted, lambda v: 0 <= v <= 1e100)
     return Precision(float(l2), OFFSET_PRECISION)
 
 
@@ -182,7 +182,7 @@ class Yan(CrowdClassifier):
                 np.full(answers.n_annotators, ability.MEAN_ABILITY),
             ),
         )
-        tol = None if self.tol is None else self.tol * max(len(answers), 1)
+        tol = least_gain(self.tol, len(answers))
         with Trace("Yan", self.max_iter, self.progress) as trace:
             end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
         tally = Tally.of(annotations.codes, end.proba)

@@ -5,6 +5,9 @@ predictions and tables use is checked against what the class needs, before it is
 """
 
 from collections.abc import Callable
+from itertools import pairwise
+from numbers import Integral
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -12,24 +15,33 @@ import pandas as pd
 
 from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
+from wisecrowd.maths.fourier_features import FourierProcess
+from wisecrowd.maths.full_process import FullProcess
 from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.maths.logistic import Logistic
 from wisecrowd.maths.scaling import Scaling
+from wisecrowd.methods.crowd_em import CrowdEM
+from wisecrowd.methods.gpep import EPProcess
 from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.persist import records
 from wisecrowd.skills import (
     Ability,
     ByFeatures,
+    CommonConfusions,
     ConfusionMatrices,
+    LayerMatrices,
     Subtypes,
     Tally,
     Trusted,
     Votes,
 )
+from wisecrowd.skills.layers import Mixing
 
 CLOSE = 1e-3  # how far a sum of probabilities may be from one, in 32 bits
 MAX_SAMPLES = 100_000  # of a link: the memory of a prediction grows with them
+MAX_COUNT = 1e15  # of answers and pseudo-answers: with more, tables would have NaN
+MAX_LOG = 300.0  # of the kernel's variance and length-scale
 Sizes = dict[str, int]
 
 
@@ -46,7 +58,8 @@ def check_model(model: Any) -> None:
     _check_proba(learned.class_prior, "class_prior", (sizes["C"],))
     if isinstance(model, WithConfusionMatrices):
         _of_type(learned.skills, "skills", ConfusionMatrices)
-    n_features = getattr(model, "n_features_in_", 0)
+    has_features = isinstance(model, CrowdClassifier)
+    n_features = _attribute(model, "n_features_in_", int) if has_features else 0
     _check_record(learned.skills, "skills", sizes | {"D": n_features})
     if learned.calibration is not None:
         _check_calibration(_of_type(learned.calibration, "calibration", Calibration))
@@ -54,8 +67,8 @@ def check_model(model: Any) -> None:
         _check_hard_items(_of_type(learned.hard, "hard", HardItems), sizes)
     if hasattr(model, "easiness_"):
         _check_array(model.easiness_, "easiness_", (sizes["N"],), above=0.0)
-    if "sharpness_" in vars(model):
-        _check_number(model.sharpness_, "sharpness_", 0.0, np.inf)
+    if isinstance(model, CrowdEM) or "sharpness_" in vars(model):
+        _check_number(vars(model).get("sharpness_"), "sharpness_", 0.0, np.inf)
     if isinstance(model, CrowdClassifier):
         _check_classifier(model, learned.classifier, sizes)
 
@@ -117,7 +130,7 @@ def _check_record(record: Any, name: str, sizes: Sizes) -> None:
     """Check a record by its own rule; of one without a rule, that it is finite."""
     if not records.is_record(record):
         raise Unfit(f"{name} is a {type(record).__name__}")
-    rule = RULES.get(type(record))
+    rule = RULES.get(type(record).__name__)
     if rule is not None:
         rule(record, sizes)
         return
@@ -131,8 +144,8 @@ def _check_confusion_matrices(skills: ConfusionMatrices, sizes: Sizes) -> None:
     n_priors = len(_of_type(skills.prior, "prior", np.ndarray))
     if n_priors not in (1, n):
         raise Unfit(f"prior has {n_priors} tables for {n} annotators")
-    _check_array(skills.prior, "prior", (n_priors, *table), above=0.0)
-    _check_array(skills.counts, "counts", (n, *table), above=0.0)
+    _check_counts(skills.prior, "prior", (n_priors, *table))
+    _check_counts(skills.counts, "counts", (n, *table))
     _check_number(skills.dependence, "dependence", 0.0, 1.0)
     _check_number(skills.hard_share, "hard_share", 0.0, 0.5)
     if skills.hit_variance is not None:
@@ -163,18 +176,50 @@ def _check_subtypes(skills: Subtypes, sizes: Sizes) -> None:
     if n_priors not in (1, sizes["A"]):
         raise Unfit(f"prior has {n_priors} tables for {sizes['A']} annotators")
     rows = (shares.size, sizes["K"])
-    _check_array(skills.prior, "prior", (n_priors, *rows), above=0.0)
-    _check_array(skills.counts, "counts", (sizes["A"], *rows), above=0.0)
+    _check_counts(skills.prior, "prior", (n_priors, *rows))
+    _check_counts(skills.counts, "counts", (sizes["A"], *rows))
 
 
 def _check_tally(tally: Tally, sizes: Sizes) -> None:
     shape = (sizes["A"], sizes["C"], sizes["K"])
     _check_array(tally.table, "table", shape, least=-CLOSE)
+    _check_not_too_many(tally.table, "table")
     _check_array(tally.hit_variance, "hit_variance", (sizes["A"],))
 
 
 def _check_votes(skills: Votes | Trusted, sizes: Sizes) -> None:
     _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
+
+
+def _check_layer_matrices(skills: LayerMatrices, sizes: Sizes) -> None:
+    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
+    shape = (sizes["A"], sizes["C"], sizes["K"])
+    _check_proba(skills.matrices, "matrices", shape)
+    _check_array(skills.matrices, "matrices", shape, least=0.0)
+
+
+def _check_common_confusions(skills: CommonConfusions, sizes: Sizes) -> None:
+    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
+    n, table = sizes["A"], (sizes["C"], sizes["K"])
+    for name, shape in (("common", table), ("own", (n, *table))):
+        _check_proba(getattr(skills, name), name, shape)
+        _check_array(getattr(skills, name), name, shape, least=0.0)
+    _check_array(skills.mean_share, "mean_share", (n,), least=0.0)
+    if skills.mean_share.max() > 1:
+        raise Unfit("mean_share has an entry above 1")
+    mixing = _of_type(skills.mixing, "mixing", Mixing)
+    hidden = np.shape(mixing.seen_bias)
+    length = np.shape(mixing.item_bias)
+    _check_array(mixing.seen, "seen", (sizes["D"], *hidden))
+    _check_array(mixing.seen_bias, "seen_bias", hidden)
+    _check_array(mixing.item, "item", (*hidden, *length))
+    _check_array(mixing.item_bias, "item_bias", length)
+    _check_array(mixing.annotator, "annotator", (n, *length))
+    if (len(hidden), len(length)) != (1, 1):
+        raise Unfit("the biases of mixing are not vectors")
+    _check_scaling(skills.scaling, sizes["D"])
+    if skills.features is not None:
+        raise Unfit("the skills hold features of items")
 
 
 def _check_ability(skills: Ability, sizes: Sizes) -> None:
@@ -196,6 +241,92 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
     _check_number(gp.jitter, "jitter", 0.0, 1.0)
     _check_number(gp.epsilon, "epsilon", 0.0, 1.0)
     _check_number(gp.sharpness, "sharpness", 0.0, np.inf)
+
+
+def _check_full_process(process: FullProcess, sizes: Sizes) -> None:
+    n = len(_of_type(process.X, "X", np.ndarray))
+    _check_array(process.X, "X", (n, sizes["D"]))
+    _check_array(process.weights, "weights", (n,))
+    _check_array(process.root, "root", (n,), least=0.0)
+    _check_factor(process.factor, n)
+    _check_log_kernel(process, sizes)
+
+
+def _check_fourier_process(process: FourierProcess, sizes: Sizes) -> None:
+    n = len(_of_type(process.frequencies, "frequencies", np.ndarray))
+    _check_array(process.frequencies, "frequencies", (n, sizes["D"]))
+    _check_array(process.weights, "weights", (2 * n,))
+    _check_factor(process.factor, 2 * n)
+    _check_log_kernel(process, sizes)
+
+
+def _check_ep_process(process: EPProcess, sizes: Sizes) -> None:
+    n = len(_of_type(process.items, "items", np.ndarray))
+    _check_array(process.items, "items", (n, sizes["D"]))
+    _check_array(process.precision, "precision", (n,), least=0.0)
+    _check_array(process.shift, "shift", (n,))
+    _check_log_kernel(process, sizes)
+
+
+def _check_factor(factor: Array, n: int) -> None:
+    _check_array(factor, "factor", (n, n))
+    if (np.diagonal(factor) <= 0).any():
+        raise Unfit("factor is not a Cholesky factor")
+
+
+def _check_log_kernel(process: Any, sizes: Sizes) -> None:
+    for name in ("log_variance", "log_scale"):
+        _check_number(getattr(process, name), name, -MAX_LOG, MAX_LOG)
+    _check_scaling(process.scaling, sizes["D"])
+
+
+def _check_network(network: Any, sizes: Sizes) -> None:
+    if network.n_classes != sizes["C"]:
+        raise Unfit("the network has another number of classes")
+    shapes = _shapes_of(network.architecture, sizes)
+    weights = list(_of_type(network.weights, "weights", dict).values())
+    if len(weights) != len(shapes):
+        raise Unfit(f"the network has {len(weights)} arrays, not {len(shapes)}")
+    for values, shape in zip(weights, shapes, strict=True):
+        _check_array(values, "weights", shape)
+    _check_scaling(network.scaling, sizes["D"])
+    _check_number(network.temperature, "temperature", 0.0, np.inf)
+    if not network.temperature:
+        raise Unfit("temperature is 0")
+
+
+def _shapes_of(architecture: Any, sizes: Sizes) -> list[tuple[int, ...]]:
+    """Return the shapes of a network's arrays, without making the network."""
+    kind = type(architecture).__name__ if records.is_record(architecture) else ""
+    if kind == "MLP":
+        hidden = _several(architecture.hidden, "hidden")
+        return _linear_shapes((sizes["D"], *hidden, sizes["C"]))
+    if kind != "ConvNet":
+        raise Unfit(f"architecture is a {type(architecture).__name__}")
+    net = architecture
+    height, width, depth = (*_several(net.shape, "shape"), 1, 1, 1)[:3]
+    channels = (depth, *_several(net.channels, "channels"))
+    times, size = len(channels) - 1, _whole(net.kernel, "kernel")
+    flat = (height >> times) * (width >> times) * channels[-1]
+    shapes: list[tuple[int, ...]] = []
+    for n_in, n_out in pairwise(channels):
+        shapes += [(n_out, n_in, size, size), (n_out, 1, 1)]
+    return shapes + _linear_shapes((flat, net.hidden, sizes["C"]))
+
+
+def _linear_shapes(n_units: tuple[Any, ...]) -> list[tuple[int, ...]]:
+    pairs = pairwise(_whole(n, "hidden") for n in n_units)
+    return [shape for n_in, n in pairs for shape in ((n, n_in), (n,))]
+
+
+def _several(values: Any, name: str) -> list[int]:
+    return [_whole(n, name) for n in _of_type(values, name, tuple | list)]
+
+
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise Unfit(f"{name} has {value!r} instead of a whole number above 0")
+    return int(value)
 
 
 def _check_scaling(scaling: Any, n_features: int) -> None:
@@ -231,18 +362,24 @@ def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
         _check_array(value, name, shape)
 
 
-RULES: dict[type, Callable[[Any, Sizes], None]] = {
-    Ability: _check_ability,
-    ByFeatures: _check_by_features,
-    ConfusionMatrices: _check_confusion_matrices,
-    Logistic: _check_logistic,
-    SparseGP: _check_gp,
-    Subtypes: _check_subtypes,
-    Tally: _check_tally,
-    Trusted: _check_votes,
-    Votes: _check_votes,
+RULES: dict[str, Callable[[Any, Sizes], None]] = {
+    "Ability": _check_ability,
+    "ByFeatures": _check_by_features,
+    "CommonConfusions": _check_common_confusions,
+    "ConfusionMatrices": _check_confusion_matrices,
+    "EPProcess": _check_ep_process,
+    "FourierProcess": _check_fourier_process,
+    "FullProcess": _check_full_process,
+    "LayerMatrices": _check_layer_matrices,
+    "Network": _check_network,
+    "Logistic": _check_logistic,
+    "SparseGP": _check_gp,
+    "Subtypes": _check_subtypes,
+    "Tally": _check_tally,
+    "Trusted": _check_votes,
+    "Votes": _check_votes,
 }
-"""What the arrays of each record have to be."""
+"""What the arrays of each record have to be, by its name: networks know JAX."""
 
 
 # -- values -------------------------------------------------------------------------
@@ -254,9 +391,10 @@ def _attribute(model: Any, name: str, kind: type) -> Any:
     return _of_type(getattr(model, name), name, kind)
 
 
-def _of_type(value: Any, name: str, kind: type) -> Any:
+def _of_type(value: Any, name: str, kind: type | UnionType) -> Any:
     if not isinstance(value, kind):
-        raise Unfit(f"{name} is a {type(value).__name__}, not a {kind.__name__}")
+        wanted = getattr(kind, "__name__", kind)
+        raise Unfit(f"{name} is a {type(value).__name__}, not a {wanted}")
     return value
 
 
@@ -279,6 +417,16 @@ def _check_array(
         raise Unfit(f"{name} has an entry below {least:g}")
     if above is not None and (values <= above).any():
         raise Unfit(f"{name} has an entry that is not above {above:g}")
+
+
+def _check_counts(values: Array, name: str, shape: tuple[int, ...]) -> None:
+    _check_array(values, name, shape, above=0.0)
+    _check_not_too_many(values, name)
+
+
+def _check_not_too_many(values: Array, name: str) -> None:
+    if (values > MAX_COUNT).any():
+        raise Unfit(f"{name} has an entry above {MAX_COUNT:g}")
 
 
 def _check_proba(values: Array, name: str, shape: tuple[int, ...]) -> None:

@@ -9,11 +9,11 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
-from wisecrowd._checks import InputError, listed, number
+from wisecrowd._checks import InputError, listed, number, whole_number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, as_annotations, made_annotations
-from wisecrowd.features import row_ids
+from wisecrowd.features import n_rows, row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
 from wisecrowd.registry import METHODS, fitting, method_name
@@ -148,7 +148,7 @@ def compared(
     )
     _check_features(models, X)
     if X is not None:
-        annotations = annotations.align(row_ids(X, items, len(X)))
+        annotations = annotations.align(row_ids(X, items, n_rows(X)))
     if gold is not None:
         known, _ = matched_gold(pd.Series(gold), annotations)
         annotations = annotations.with_gold(known)
@@ -174,17 +174,17 @@ def compared(
     return Comparison(pd.DataFrame(rows), pd.DataFrame(labels, index=annotations.items))
 
 
-def _check_arguments(
-    seeds: Sequence[int], held_out: float | int, time_limit: float | int | None
-) -> None:
-    if not 0 <= held_out < 1:
-        raise InputError(
-            f"held_out={held_out!r} must be a share of the answers, from 0 to below 1."
-        )
+def _check_arguments(seeds: Any, held_out: Any, time_limit: float | int | None) -> None:
+    wanted = "a share of the answers, from 0 to below 1"
+    number(held_out, "held_out", wanted, lambda v: 0 <= v < 1)
     if time_limit is not None:
         number(time_limit, "time_limit", "seconds, above 0", lambda v: 0 < v < np.inf)
+    if isinstance(seeds, str) or not isinstance(seeds, Sequence | np.ndarray):
+        raise InputError(f"seeds={seeds!r} must be a list, such as seeds=[0, 1].")
     if not len(seeds):
         raise InputError("seeds is empty. Give at least one, such as seeds=[0].")
+    for seed in seeds:
+        whole_number(seed, "a seed in seeds", least=0, most=2**32 - 1)
 
 
 def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class OutOfTime(BaseException):
 
 
 @contextmanager
-def time_limit(seconds: float | int | None) -> Iterator[None]:
+def time_limit(seconds: SupportsFloat | None) -> Iterator[None]:
     """Raise `OutOfTime` in the block once it has taken so many seconds.
 
     It is raised between two operations of Python, in the thread that runs the block.
@@ -32,7 +33,9 @@ def time_limit(seconds: float | int | None) -> Iterator[None]:
         yield
         return
     thread = threading.get_ident()
-    timer = threading.Timer(seconds, _raise_in, (thread, OutOfTime))
+    # A timer takes no number of NumPy, and none that is too long: it would not run.
+    wait = min(float(seconds), threading.TIMEOUT_MAX)
+    timer = threading.Timer(wait, _raise_in, (thread, OutOfTime))
     timer.daemon = True
     timer.start()
     try:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from sklearn.utils import check_random_state
 
+from wisecrowd._checks import random_numbers
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet, hard_items
@@ -118,7 +118,7 @@ def vote_shares(
     """Return the share of the votes for each class; ties have a winner by a hair."""
     shares = crowd.vote_proba(answers.votes().astype(float), gold)
     if ties == "random":
-        rng = check_random_state(seed)
+        rng = random_numbers(seed)
         shares = shares + tie_breaks(len(shares), shares.shape[1], rng) * (shares > 0)
         shares /= shares.sum(1, keepdims=True)
     return shares

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from sklearn.utils import check_random_state
 
-from wisecrowd._checks import number, one_of, whole_number
+from wisecrowd._checks import number, one_of, random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
@@ -72,7 +71,7 @@ class NetworkClassifier(CrowdClassifier):
     # -- what fit/deep.py asks for --------------------------------------------------
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return int(random_numbers(self.random_state).randint(2**31 - 1))
 
     def _layer_rate(self) -> float:
         return float(self.learning_rate)
@@ -115,9 +114,9 @@ class LayerClassifier(NetworkClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        wanted = "a number, at least 0"
+        wanted = "a number, at least 0 and at most 1e6"  # with more, 32 bits overflow
         for name in ("annotator_l2", "annotator_rate"):
-            number(getattr(self, name), name, wanted, lambda v: 0 <= v < np.inf)
+            number(getattr(self, name), name, wanted, lambda v: 0 <= v <= 1e6)
 
     def _layer_rate(self) -> float:
         return float(self.annotator_rate)

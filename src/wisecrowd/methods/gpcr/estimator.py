@@ -11,7 +11,7 @@ from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import BinaryClassifier, Learned, WithConfusionMatrices
-from wisecrowd.fit.em import climb, threads_for
+from wisecrowd.fit.em import climb, least_gain, threads_for
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.jaakkola import Latent
@@ -19,6 +19,12 @@ from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.maths.squared_exponential import SquaredExponential, starting_kernel
 from wisecrowd.methods.gpcr import loop
 from wisecrowd.skills import ConfusionMatrices
+
+RANGE = " (from 1e-100 to 1e100)"  # outside, squares and exponentials overflow
+
+
+def _in_range(value: float | int) -> bool:
+    return 1e-100 <= value <= 1e100
 
 
 class Process(NamedTuple):
@@ -91,7 +97,7 @@ class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
         votes = crowd.vote_proba(answers.votes(), gold)
         xi = np.full(len(rows), np.exp(0.5 * kernel.log_variance))
         starts = [loop.State(votes, xi, at, None) for at in self._starts(process.theta)]
-        tol = None if self.tol is None else self.tol * len(answers)
+        tol = least_gain(self.tol, len(answers))
         with (
             threads_for(process.n_rows),
             Trace(type(self).__name__, self.max_iter, self.progress) as trace,
@@ -117,15 +123,15 @@ class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
         return Learned(proba, proba.mean(0), skills, found), trace
 
     def _starting_kernel(self, n_features: int) -> SquaredExponential:
-        number(self.variance, "variance", "above 0", lambda v: 0 < v < np.inf)
+        number(self.variance, "variance", f"above 0{RANGE}", _in_range)
         start = starting_kernel(n_features)._replace(
-            log_variance=float(np.log(self.variance))
+            log_variance=float(np.log(float(self.variance)))
         )
         if self.length_scale == "auto":
             return start
-        wanted = "above 0, or 'auto'"
-        number(self.length_scale, "length_scale", wanted, lambda v: 0 < v < np.inf)
-        return start._replace(log_scale=float(np.log(self.length_scale)))
+        wanted = f"above 0{RANGE}, or 'auto'"
+        number(self.length_scale, "length_scale", wanted, _in_range)
+        return start._replace(log_scale=float(np.log(float(self.length_scale))))
 
     def _starts(self, theta: Array) -> list[Array]:
         """Return the parameters of the kernels that the loop may start with."""

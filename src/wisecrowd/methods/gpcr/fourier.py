@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.utils import check_random_state
 
-from wisecrowd._checks import whole_number
+from wisecrowd._checks import random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.maths import fourier_features
 from wisecrowd.maths.fourier_features import FourierKernel, FourierProcess
@@ -40,8 +39,8 @@ class FourierGPCR(BinaryGPCR):
         return found.frequencies * np.exp(-found.log_scale)
 
     def _process(self, X: Array, kernel: SquaredExponential) -> Process:
-        whole_number(self.n_frequencies, "n_frequencies")
-        rng = check_random_state(self.random_state)
+        whole_number(self.n_frequencies, "n_frequencies", most=100_000)
+        rng = random_numbers(self.random_state)
         drawn = rng.normal(size=self.n_frequencies * X.shape[1])
         theta = np.concatenate([kernel, drawn])
 

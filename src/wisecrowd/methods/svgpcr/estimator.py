@@ -4,10 +4,16 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from wisecrowd._checks import InputError, listed, number, one_of, whole_number
+from wisecrowd._checks import (
+    InputError,
+    listed,
+    number,
+    one_of,
+    random_numbers,
+    whole_number,
+)
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import (
@@ -98,7 +104,7 @@ class SparseGPClassifier(CrowdClassifier):
         return max(1, int(passes) * n_items // batch)
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return int(random_numbers(self.random_state).randint(2**31 - 1))
 
     def _check_settings(self) -> None:
         one_of(self.dtype, ("float32", "float64"), "dtype")
