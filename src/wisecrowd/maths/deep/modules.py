@@ -143,6 +143,17 @@ class Convolutional(eqx.Module):
         return self.top(jnp.moveaxis(image, -1, 0).ravel(), key=key)
 
 
+class WithHead(eqx.Module):
+    """A network and a linear layer on top of it, which makes its outputs logits."""
+
+    body: Any
+    head: eqx.nn.Linear
+
+    def __call__(self, x: Float[Array, " D"], *, key: Any = None) -> Float[Array, " C"]:
+        """Return the logits of one item."""
+        return self.head(self.body(x, key=key))
+
+
 # -- any module --------------------------------------------------------------------
 
 
@@ -186,17 +197,22 @@ def split(module: eqx.Module) -> tuple[Any, Any]:
     return eqx.partition(module, eqx.is_inexact_array)
 
 
+def outputs(
+    weights: Any, rest: Any, X: Float[Array, "B D"], key: Any = None
+) -> Float[Array, "B C"]:
+    """Return what the network makes of every row; dropout only where there is a key."""
+    module = eqx.combine(weights, rest)
+    if key is None:
+        return jax.vmap(eqx.nn.inference_mode(module))(X)
+    keys = jax.random.split(key, len(X))
+    return jax.vmap(lambda x, k: module(x, key=k))(X, keys)
+
+
 def log_proba(
     weights: Any, rest: Any, X: Float[Array, "B D"], key: Any = None
 ) -> Float[Array, "B C"]:
-    """Log p(z | x) = log softmax of the logits; dropout only where there is a key."""
-    module = eqx.combine(weights, rest)
-    if key is None:
-        logits = jax.vmap(eqx.nn.inference_mode(module))(X)
-    else:
-        keys = jax.random.split(key, len(X))
-        logits = jax.vmap(lambda x, k: module(x, key=k))(X, keys)
-    return jax.nn.log_softmax(logits)
+    """Log p(z | x) = log softmax of the logits."""
+    return jax.nn.log_softmax(outputs(weights, rest, X, key))
 
 
 predicted = eqx.filter_jit(log_proba)

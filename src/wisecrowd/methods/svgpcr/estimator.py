@@ -134,6 +134,11 @@ class SparseGPClassifier(CrowdClassifier):
     def inducing_points(self) -> InducingPoints:
         """Return the inducing points in the units of X, each with its class."""
         gp = self._gp()
+        if "network" in gp.kernel:
+            raise InputError(
+                "the inducing points are outputs of the network under the kernel, and "
+                "no items belong to them. learned_.classifier.inducing has them."
+            )
         points = gp.scaling.undo(gp.inducing)
         classes = self.classes_[self.latent_moments(points).mean.argmax(1)]
         return InducingPoints(points, classes)
@@ -159,8 +164,9 @@ class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
         Inducing points: more of them make a finer and slower classifier.
     kernel : str, Kernel or function
         "se", "se-ard", "matern32", "matern52", "linear", "linear+se"; a kernel of
-        `wisecrowd.maths.gp.kernels`, or sums and products of them; or a function
-        k(x, y) of two points.
+        `wisecrowd.maths.gp.kernels`, or sums and products of them; a function
+        k(x, y) of two points; or :class:`Deep`, a kernel on the output of a network
+        ("deep": one hidden layer).
     shared_kernel : bool
         One kernel for all classes, or one for each class.
     link : "softmax", "robustmax", Softmax or RobustMax
