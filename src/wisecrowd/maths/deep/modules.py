@@ -69,7 +69,8 @@ def convolved(
     ]
     weight = jnp.moveaxis(layer.weight, 0, -1)  # [I, size, size, O]
     flat = jnp.moveaxis(weight, 0, 2).reshape(-1, weight.shape[-1])
-    return jnp.concatenate(around, axis=-1) @ flat + layer.bias.reshape(1, 1, -1)
+    bias: Any = layer.bias
+    return jnp.concatenate(around, axis=-1) @ flat + bias.reshape(1, 1, -1)
 
 
 def pooled(image: Float[Array, "H W O"]) -> Float[Array, "h w O"]:

@@ -95,9 +95,7 @@ class Deep(Kernel):
             "kernel": self.base.start(self.n_outputs),
         }
 
-    def embedded(
-        self, params: Params, X: Float[Array, "B D"]
-    ) -> Float[Array, "B E"]:
+    def embedded(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, "B E"]:
         """(g(x) − centre) / spread: the output in units that stay as they are."""
         drawn, rest = structure(self, X.shape[1])
         weights = jax.tree.unflatten(drawn, list(in_order(params["network"])))

@@ -47,7 +47,7 @@ class Kernel(ABC):
     def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
         """Return the variance at every point."""
 
-    # A kernel on the output of a network (maths/gp/deep.py) has another answer to these.
+    # A kernel on the output of a network has its own ones of these: maths/gp/deep.py.
     embeds = False
 
     def check(self, n_features: int) -> None:

@@ -7,6 +7,7 @@ until held-out answers gain no more. The layer on top is then replaced by the Ga
 process, and all is learned together, the network slowly.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,9 @@ from wisecrowd.maths.deep.modules import FLOAT, WithHead, linear, split
 from wisecrowd.maths.gp.deep import Deep, embedded
 from wisecrowd.maths.gp.kernels import Params
 from wisecrowd.maths.networks import generator
+from wisecrowd.methods.svgpcr.model import Hyper
+from wisecrowd.methods.svgpcr.start import N_FOR_START, inducing_points, n_points
+from wisecrowd.methods.svgpcr.task import SVGPCRTask
 
 BATCH = 64
 PASSES = 6  # the most passes over a large crowd
@@ -55,6 +59,26 @@ class Given:
     def after_pass(self, learned: Any, log_proba: Float[np.ndarray, "N C"]) -> Any:
         """Return nothing: there is nothing to learn."""
         return ()
+
+
+def starting_hyper(task: SVGPCRTask, settings: Any, skills: Any) -> Hyper:
+    """Return a kernel whose network was trained, and inducing points in its space."""
+    kernel: Any = task.recipe.kernel
+    features = task.data.features
+    params = trained_network(
+        kernel,
+        features,
+        task.evidence(skills),
+        task.seed,
+        time_limit=settings.time_limit,
+        progress=settings.progress,
+    )
+    n_kernels = 1 if task.recipe.shared else task.data.answers.n_classes
+    rng = np.random.RandomState(task.seed)
+    some = rng.permutation(features.n_items)[:N_FOR_START]
+    out = embedded_in_pieces(kernel, params, features)[some]
+    points = inducing_points(out, n_points(out, int(settings.n_inducing)), rng)
+    return Hyper(kernel.stacked(params, n_kernels), jnp.asarray(points, jnp.float64))
 
 
 def trained_network(
@@ -131,30 +155,21 @@ def schedule_of(n_items: int, time_limit: float | None) -> Schedule:
     )
 
 
-@dataclass(frozen=True, eq=False)
 class InThirtyTwoBits:
     """Features for a network, whatever their precision."""
 
-    features: FeatureSource
+    def __init__(self, features: FeatureSource) -> None:
+        self.features = features
+        self.n_items, self.n_features = features.n_items, features.n_features
 
     def batches(self, rows: Int[np.ndarray, "T B"]) -> Float[np.ndarray, "T B D"]:
         """Return the features of some items, one batch per step."""
         return self.features.batches(rows).astype(FLOAT, copy=False)
 
-    def pieces(self) -> Any:
+    def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
         """Yield all items in order."""
         for where, X in self.features.pieces():
             yield where, X.astype(FLOAT, copy=False)
-
-    @property
-    def n_items(self) -> int:
-        """N."""
-        return self.features.n_items
-
-    @property
-    def n_features(self) -> int:
-        """D."""
-        return self.features.n_features
 
 
 def in_units(kernel: Deep, weights: Any, features: FeatureSource) -> Params:

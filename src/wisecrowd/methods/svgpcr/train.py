@@ -33,7 +33,9 @@ from wisecrowd.skills import Trusted
 
 CROSS_FITTED = 2000  # items, and fewer, are predicted by fits without their answers
 N_FOLDS = 3
-N_LARGE_FOLDS = 2  # where a network makes cross-fitting necessary however many there are
+N_LARGE_FOLDS = (
+    2  # where a network makes cross-fitting necessary however many there are
+)
 MIN_SHARE = 0.1  # of a time limit, which is left for the steps
 
 
@@ -181,9 +183,7 @@ def cross_fitted(task: SVGPCRTask, settings: Any, run: Run) -> Float[np.ndarray,
         anew = Run(other.start(run.state.skills, hyper), run.seed, schedule.n_steps)
         name = f"without part {f + 1} of {n_folds}"
         with Trace(name, schedule.n_steps, settings.progress) as trace:
-            done = completed(
-                other, other.recipe.n_items, schedule, anew, trace=trace
-            )
+            done = completed(other, other.recipe.n_items, schedule, anew, trace=trace)
         if few:
             out[held] = left_out(other, done.state)[held]
         else:
@@ -240,21 +240,7 @@ def learned_hyper(task: SVGPCRTask, settings: Any, skills: Any) -> Hyper:
     """Return a kernel whose network was trained, and inducing points in its space."""
     from wisecrowd.methods.svgpcr import network  # only who has a network needs it
 
-    kernel, features = task.recipe.kernel, task.data.features
-    params = network.trained_network(
-        kernel,
-        features,
-        task.evidence(skills),
-        task.seed,
-        time_limit=settings.time_limit,
-        progress=settings.progress,
-    )
-    n_kernels = 1 if task.recipe.shared else task.data.answers.n_classes
-    rng = np.random.RandomState(task.seed)
-    some = rng.permutation(task.recipe.n_items)[:N_FOR_START]
-    out = network.embedded_in_pieces(kernel, params, features)[some]
-    points = inducing_points(out, n_points(out, int(settings.n_inducing)), rng)
-    return Hyper(kernel.stacked(params, n_kernels), jnp.asarray(points, jnp.float64))
+    return network.starting_hyper(task, settings, skills)
 
 
 def _completed(
