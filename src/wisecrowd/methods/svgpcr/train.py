@@ -33,9 +33,7 @@ from wisecrowd.skills import Trusted
 
 CROSS_FITTED = 2000  # items, and fewer, are predicted by fits without their answers
 N_FOLDS = 3
-N_LARGE_FOLDS = (
-    2  # where a network makes cross-fitting necessary however many there are
-)
+N_LARGE_FOLDS = 2  # of more items, if there is a network
 MIN_SHARE = 0.1  # of a time limit, which is left for the steps
 
 
