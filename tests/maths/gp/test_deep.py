@@ -37,9 +37,9 @@ def test_the_covariance_is_the_oracles(params):
     slow = oracles.deep_kernel(layers, [0.3, -0.2], 0.7, k)
     Y = X[:2] + 1
     want = oracles.gram(slow, np.asarray(X), np.asarray(Y))
-    got, variance = jax.jit(
-        lambda p, X, Y: (KERNEL(p, X, Y), KERNEL.diagonal(p, X))
-    )(params, X, Y)
+    got, variance = jax.jit(lambda p, X, Y: (KERNEL(p, X, Y), KERNEL.diagonal(p, X)))(
+        params, X, Y
+    )
     assert_allclose(got, want, rtol=1e-10)
     assert_allclose(variance, [slow(x, x) for x in np.asarray(X)])
 

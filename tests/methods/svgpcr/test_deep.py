@@ -156,7 +156,11 @@ def test_outputs_begin_with_the_mean_0_and_the_mean_square_1(data):
     assert_allclose((out**2).mean(), 1, rtol=1e-5)
 
 
-@pytest.mark.parametrize("large", [False, True], ids=["few items", "many items"])
+@pytest.mark.parametrize(
+    "large",
+    [False, pytest.param(True, marks=pytest.mark.slow)],
+    ids=["few items", "many items"],
+)
 def test_the_network_of_a_fold_has_not_seen_its_answers(large, data, monkeypatch):
     if large:
         monkeypatch.setattr(train, "CROSS_FITTED", 0)
