@@ -109,7 +109,7 @@ def test_only_the_network_takes_small_steps():
     moved = KERNEL.paced(ones)
     assert {float(p.max()) for p in jax.tree.leaves(moved["kernel"])} == {1.0}
     for part in jax.tree.leaves(moved["network"]):
-        assert_allclose(part, 0.01, rtol=1e-6)
+        assert_allclose(part, 0.005, rtol=1e-6)
         assert part.dtype == np.float32
 
 

@@ -41,13 +41,13 @@ class Deep(Kernel):
     Examples
     --------
     >>> Deep(n_outputs=4)
-    Deep(network='mlp', kernel='se', n_outputs=4, pace=0.01)
+    Deep(network='mlp', kernel='se', n_outputs=4, pace=0.005)
     """
 
     network: Any = "mlp"
     kernel: Any = "se"
     n_outputs: int = 16
-    pace: float | int = 0.01
+    pace: float | int = 0.005
 
     embeds = True
 

@@ -28,6 +28,7 @@ from wisecrowd.skills import Tally, Trusted
 
 MIN_STEPS = 300  # what the smallest crowd needs
 DEFAULT_PASSES = 20  # the most that the largest gets
+DEEP_PASSES = 6  # the same, with a network that was trained before
 
 
 class LatentMoments(NamedTuple):
@@ -94,7 +95,9 @@ class SparseGPClassifier(CrowdClassifier):
         batch = min(int(self.batch_size), n_items)
         passes = self.max_epochs
         if passes is None:
-            passes = max(DEFAULT_PASSES, -(-MIN_STEPS * batch // n_items))
+            deep = self.kernel == "deep" or getattr(self.kernel, "embeds", False)
+            most = DEEP_PASSES if deep else DEFAULT_PASSES
+            passes = max(most, -(-MIN_STEPS * batch // n_items))
         return max(1, int(passes) * n_items // batch)
 
     def _seed(self) -> int:
@@ -182,7 +185,8 @@ class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
     batch_size : int
         Items per step.
     max_epochs : int or None
-        The most passes over the items. None: 20, or more where the items are few.
+        The most passes over the items. None: 20, or 6 with a network under the kernel,
+        or more where the items are few.
     tol : float or None
         Convergence: when the bound gains less than this, in nats per item in 40 steps,
         the rates are lowered and the fit ends soon after. None: no early end.
