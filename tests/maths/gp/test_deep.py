@@ -104,12 +104,15 @@ def test_more_than_ten_weights_keep_their_order():
     assert_allclose(kernel.embedded(again, X), want, atol=1e-5)
 
 
-def test_only_the_network_takes_small_steps():
+@pytest.mark.parametrize(
+    ("n_items", "pace"), [(60_000, 0.005), (20_000, 0.005), (5_000, 0.00125)]
+)
+def test_only_the_network_takes_small_steps_and_smaller_with_few_items(n_items, pace):
     ones = jax.tree.map(jnp.ones_like, KERNEL.start(D))
-    moved = KERNEL.paced(ones)
+    moved = KERNEL.paced(ones, n_items)
     assert {float(p.max()) for p in jax.tree.leaves(moved["kernel"])} == {1.0}
     for part in jax.tree.leaves(moved["network"]):
-        assert_allclose(part, 0.005, rtol=1e-6)
+        assert_allclose(part, pace, rtol=1e-6)
         assert part.dtype == np.float32
 
 

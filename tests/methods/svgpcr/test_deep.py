@@ -122,7 +122,7 @@ def before(of_right_labels):
         {"network": MLP(hidden=(7,), dropout=0.2)},
         {"kernel": "matern32"},
         {"n_outputs": 2},
-        {"pace": 0.5},
+        {"pace": 50},
     ],
     ids=lambda other: next(iter(other)),
 )

@@ -68,7 +68,7 @@ class Kernel(ABC):
         """Return the parameters of several kernels along a new first axis."""
         return jax.tree.map(lambda p: jnp.stack([p] * n_kernels), params)
 
-    def paced(self, direction: Params) -> Params:
+    def paced(self, direction: Params, n_items: int) -> Params:
         """Return how far each parameter moves in a step of Adam, before the rate."""
         return direction
 
