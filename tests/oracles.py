@@ -1317,3 +1317,16 @@ def pooled(image):
     for c, i, j in np.ndindex(*out.shape):
         out[c, i, j] = image[c, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2].max()
     return out
+
+
+# -- a kernel on the output of a network ----------------------------------------------
+
+
+def deep_kernel(layers, centre, spread, k):
+    """k((g(x) − centre) / spread, (g(y) − centre) / spread), g a perceptron."""
+
+    def out(x):
+        raw = perceptron(layers, x)
+        return [(raw[e] - centre[e]) / spread for e in range(len(raw))]
+
+    return lambda x, y: k(out(x), out(y))

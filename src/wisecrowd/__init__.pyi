@@ -8,6 +8,7 @@ from .io.gold import read_gold as read_gold
 from .io.join import read_feature_table as read_feature_table
 from .io.read import read_annotations as read_annotations
 from .io.write import write_annotations as write_annotations
+from .maths.gp.deep import Deep as Deep
 from .maths.networks import MLP as MLP
 from .maths.networks import ConvNet as ConvNet
 from .methods.bcc import BCC as BCC

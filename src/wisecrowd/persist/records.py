@@ -11,6 +11,7 @@ _WHERE = {
     "wisecrowd.maths.full_process": ("FullProcess",),
     "wisecrowd.maths.hard_items": ("HardItems",),
     "wisecrowd.maths.gp.class_posterior": ("Conditional", "Factorised"),
+    "wisecrowd.maths.gp.deep": ("Deep",),
     "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
     "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),
     "wisecrowd.maths.logistic": ("Logistic",),

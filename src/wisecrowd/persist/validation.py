@@ -120,7 +120,11 @@ def _check_classifier(model: Any, classifier: Any, sizes: Sizes) -> None:
         raise Unfit(f"the link has {samples} samples")
     _check_record(classifier, "classifier", sizes | {"D": n_features})
     if isinstance(classifier, SparseGP):
-        _check_kernel(model.kernel, classifier.kernel, sizes | {"D": n_features})
+        kernel, sizes = model.kernel, sizes | {"D": n_features}
+        if kernel == "deep" or hasattr(kernel, "n_outputs"):
+            _check_deep_kernel(kernel, classifier, sizes)
+        else:
+            _check_kernel(kernel, classifier.kernel, sizes)
 
 
 # -- records ------------------------------------------------------------------------
@@ -234,7 +238,10 @@ def _check_ability(skills: Ability, sizes: Sizes) -> None:
 def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
     n_classes, n_features = sizes["C"], sizes["D"]
     n_inducing = len(_of_type(gp.inducing, "inducing", np.ndarray))
-    _check_array(gp.inducing, "inducing", (n_inducing, n_features))
+    n_coordinates = n_features
+    if isinstance(gp.kernel, dict) and "network" in gp.kernel:
+        n_coordinates = gp.inducing.shape[-1]  # of outputs: see _check_deep_kernel
+    _check_array(gp.inducing, "inducing", (n_inducing, n_coordinates))
     _check_array(gp.shift, "shift", (n_classes, n_inducing))
     _check_array(gp.precision, "precision", (n_classes, n_inducing, n_inducing))
     _check_scaling(gp.scaling, n_features)
@@ -360,6 +367,27 @@ def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
         if first not in ((1,), (sizes["C"],)) or rest not in ((), (sizes["D"],)):
             raise Unfit(f"{name} has the shape {shape}")
         _check_array(value, name, shape)
+
+
+def _check_deep_kernel(kernel: Any, gp: SparseGP, sizes: Sizes) -> None:
+    """Check the network under a kernel, and the kernel on its output."""
+    from wisecrowd.maths.gp.kernels import as_kernel
+
+    deep: Any = as_kernel(kernel)
+    deep.check(sizes["D"])
+    expected, found = deep.start(sizes["D"]), gp.kernel
+    if not isinstance(found, dict) or found.keys() != expected.keys():
+        raise Unfit("the parameters are not those of a kernel with a network")
+    for part in ("network", "units"):
+        if not isinstance(found[part], dict) or found[part].keys() != set(
+            expected[part]
+        ):
+            raise Unfit(f"the parameters do not have the {part} of the kernel")
+        for name, value in found[part].items():
+            above = 0.0 if name == "spread" else None
+            _check_array(value, name, np.shape(expected[part][name]), above=above)
+    _check_array(gp.inducing, "inducing", (len(gp.inducing), deep.n_outputs))
+    _check_kernel(deep.kernel, found["kernel"], sizes | {"D": deep.n_outputs})
 
 
 RULES: dict[str, Callable[[Any, Sizes], None]] = {

@@ -31,14 +31,19 @@ def test_a_perceptron_is_the_oracles(hidden):
     assert_allclose(got, want, atol=1e-5)
 
 
-def test_a_convolutional_network_is_the_oracles():
-    spec = ConvNet(shape=(6, 7, 2), channels=(3, 2), kernel=3, hidden=4)
+@pytest.mark.parametrize("pool", [True, False])
+def test_a_convolutional_network_is_the_oracles(pool):
+    spec = ConvNet(shape=(6, 7, 2), channels=(3, 2), kernel=3, hidden=4, pool=pool)
     module = modules.made_module(spec, 84, 3, KEY)
     x = rng.normal(size=84).astype(np.float32)
     image = np.moveaxis(x.reshape(6, 7, 2), -1, 0)
     for layer in module.convolutions:
         weight, bias = np.asarray(layer.weight), np.asarray(layer.bias)
-        image = oracles.pooled(oracles.convolved(image, weight, bias))
+        if pool:
+            image = oracles.pooled(oracles.convolved(image, weight, bias))
+        else:
+            image = image[:, : len(image[0]) // 2 * 2, : len(image[0][0]) // 2 * 2]
+            image = np.array(oracles.convolved(image, weight, bias))[:, ::2, ::2]
     top = [(np.asarray(one.weight), np.asarray(one.bias)) for one in module.top.layers]
     want = log_softmax(oracles.perceptron(top, image.ravel()))
     got = modules.log_proba(*modules.split(module), jnp.asarray(x[None]))[0]

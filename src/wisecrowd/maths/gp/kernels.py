@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from wisecrowd._checks import one_of
+from wisecrowd._checks import InputError, one_of
 
 Params: TypeAlias = dict[str, Any]
 
@@ -46,6 +46,31 @@ class Kernel(ABC):
     @abstractmethod
     def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
         """Return the variance at every point."""
+
+    # A kernel on the output of a network has its own ones of these: maths/gp/deep.py.
+    embeds = False
+
+    def check(self, n_features: int) -> None:
+        """Refuse settings that do not suit the features."""
+        return
+
+    def n_embedded(self, n_features: int) -> int:
+        """Return the number of coordinates of an inducing point."""
+        return n_features
+
+    def inner(
+        self, params: Params, X: Float[Array, "B D"]
+    ) -> tuple["Kernel", Params, Float[Array, "B E"]]:
+        """Return kernel, parameters and points in the space of inducing points."""
+        return self, params, X
+
+    def stacked(self, params: Params, n_kernels: int) -> Params:
+        """Return the parameters of several kernels along a new first axis."""
+        return jax.tree.map(lambda p: jnp.stack([p] * n_kernels), params)
+
+    def paced(self, direction: Params, n_items: int) -> Params:
+        """Return how far each parameter moves in a step of Adam, before the rate."""
+        return direction
 
     def __add__(self, other: "Kernel") -> "Kernel":
         """Return the sum of two kernels: functions that add up."""
@@ -220,11 +245,33 @@ SHAPES = {"se": _se, "matern32": _matern32, "matern52": _matern52}
 def as_kernel(kernel: Any) -> Kernel:
     """Return a kernel from its name, from itself, or from a function of two points."""
     if isinstance(kernel, Kernel):
+        check_whole(kernel)
         return kernel
     if callable(kernel):
         return Given(kernel)
-    one_of(kernel, KERNELS, "kernel")
+    if kernel == DEEP:
+        from wisecrowd.maths.gp.deep import Deep  # only who asks for it needs Equinox
+
+        return Deep()
+    one_of(kernel, (*KERNELS, DEEP), "kernel")
     return KERNELS[kernel]
+
+
+def check_whole(kernel: Kernel) -> None:
+    """Refuse sums and products with a network in them: points have one space."""
+    for part in (getattr(kernel, side, None) for side in ("left", "right")):
+        if part is None:
+            continue
+        if part.embeds:
+            raise InputError(
+                "a sum or product cannot have the part Deep, because inducing points "
+                "are in the space of its network. Give the sum to the network: "
+                "Deep(network, kernel=Linear() + Stationary('se'))."
+            )
+        check_whole(part)
+
+
+DEEP = "deep"
 
 
 KERNELS: dict[str, Kernel] = {

@@ -19,7 +19,12 @@ from wisecrowd.fit.ending import (
     set_by_gold,
     with_predictions,
 )
-from wisecrowd.fit.witness import LOG_SHARPNESS, beyond_shares, heard
+from wisecrowd.fit.witness import (
+    FROM_NOTHING,
+    LOG_SHARPNESS,
+    beyond_shares,
+    heard,
+)
 from wisecrowd.maths.gp import links
 from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
@@ -57,13 +62,13 @@ def ended(
     rng = np.random.RandomState(task.seed)
     beyond = beyond_shares(alone)
     proba, skills = state.proba.astype(np.float64), state.skills
-    found = heard(answers, gold, beyond, proba, skills, rng)
+    # A network can be sure of what is useless: nothing may be left of what it says.
+    bounds = FROM_NOTHING if task.recipe.kernel.embeds else LOG_SHARPNESS
+    found = heard(answers, gold, beyond, proba, skills, rng, bounds=bounds)
     known = Known.of_features(answers, gold, beyond, found)
     if dependence is None:
         return labels_of_trusted(task, known, found.skills)
-    known, end = ended_with_features(
-        known, found.skills, dependence, rng, LOG_SHARPNESS
-    )
+    known, end = ended_with_features(known, found.skills, dependence, rng, bounds)
     exponent = exponent_of_predictions(task, known, end, alone)
     proba = with_predictions(end.proba, known, exponent, alone)
     skills = end.skills.with_statistics(end.skills.statistics(answers, proba))

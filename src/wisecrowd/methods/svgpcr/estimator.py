@@ -34,6 +34,7 @@ from wisecrowd.skills import Tally, Trusted
 
 MIN_STEPS = 300  # what the smallest crowd needs
 DEFAULT_PASSES = 20  # the most that the largest gets
+DEEP_PASSES = 6  # the same, with a network that was trained before
 
 
 class LatentMoments(NamedTuple):
@@ -100,7 +101,9 @@ class SparseGPClassifier(CrowdClassifier):
         batch = min(int(self.batch_size), n_items)
         passes = self.max_epochs
         if passes is None:
-            passes = max(DEFAULT_PASSES, -(-MIN_STEPS * batch // n_items))
+            deep = self.kernel == "deep" or getattr(self.kernel, "embeds", False)
+            most = DEEP_PASSES if deep else DEFAULT_PASSES
+            passes = max(most, -(-MIN_STEPS * batch // n_items))
         return max(1, int(passes) * n_items // batch)
 
     def _seed(self) -> int:
@@ -140,6 +143,11 @@ class SparseGPClassifier(CrowdClassifier):
     def inducing_points(self) -> InducingPoints:
         """Return the inducing points in the units of X, each with its class."""
         gp = self._gp()
+        if "network" in gp.kernel:
+            raise InputError(
+                "the inducing points are outputs of the network under the kernel, and "
+                "no items belong to them. learned_.classifier.inducing has them."
+            )
         points = gp.scaling.undo(gp.inducing)
         classes = self.classes_[self.latent_moments(points).mean.argmax(1)]
         return InducingPoints(points, classes)
@@ -165,8 +173,9 @@ class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
         Inducing points: more of them make a finer and slower classifier.
     kernel : str, Kernel or function
         "se", "se-ard", "matern32", "matern52", "linear", "linear+se"; a kernel of
-        `wisecrowd.maths.gp.kernels`, or sums and products of them; or a function
-        k(x, y) of two points.
+        `wisecrowd.maths.gp.kernels`, or sums and products of them; a function
+        k(x, y) of two points; or :class:`Deep`, a kernel on the output of a network
+        ("deep": one hidden layer).
     shared_kernel : bool
         One kernel for all classes, or one for each class.
     link : "softmax", "robustmax", Softmax or RobustMax
@@ -182,7 +191,8 @@ class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
     batch_size : int
         Items per step.
     max_epochs : int or None
-        The most passes over the items. None: 20, or more where the items are few.
+        The most passes over the items. None: 20, or 6 with a network under the kernel,
+        or more where the items are few.
     tol : float or None
         Convergence: when the bound gains less than this, in nats per item in 40 steps,
         the rates are lowered and the fit ends soon after. None: no early end.

@@ -28,10 +28,14 @@ class Recipe(NamedTuple):
 
 
 class Hyper(NamedTuple):
-    """The kernel's parameters (leading axis: 1 or C) and the inducing points."""
+    """The kernel's parameters (leading axis: 1 or C) and the inducing points.
+
+    The points are where the kernel compares them: under a network, E is the number of
+    its outputs; otherwise it is D.
+    """
 
     kernel: kernels.Params
-    inducing: Float[Array, "M D"]
+    inducing: Float[Array, "M E"]
 
 
 class Batch(NamedTuple):
@@ -68,14 +72,18 @@ class Bound(NamedTuple):
 def projections(
     recipe: Recipe, hyper: Hyper, X: Float[Array, "B D"]
 ) -> tuple[Float[Array, "P M B"], Float[Array, "P B"]]:
-    """Return the projection on the inducing points for every kernel (one, or C)."""
+    """Return the projection on the inducing points for every kernel (one, or C).
+
+    A network under the kernel is the same for all of them, and is run once.
+    """
+    kernel, own, points = recipe.kernel.inner(hyper.kernel, X)
 
     def one(params: kernels.Params) -> tuple[Array, Array]:
         return sparse_gp.projection(
-            recipe.kernel, params, hyper.inducing, X, recipe.jitter
+            kernel, params, hyper.inducing, points, recipe.jitter
         )
 
-    return jax.lax.map(one, hyper.kernel)
+    return jax.lax.map(one, own)
 
 
 def latent(
@@ -118,6 +126,5 @@ def bound(
 
 def starting_kernel(recipe: Recipe, n_features: int, n_classes: int) -> kernels.Params:
     """Return the kernel's parameters to begin with, stacked along the classes."""
-    params = recipe.kernel.start(n_features)
     n_kernels = 1 if recipe.shared else n_classes
-    return jax.tree.map(lambda p: jnp.stack([p] * n_kernels), params)
+    return recipe.kernel.stacked(recipe.kernel.start(n_features), n_kernels)

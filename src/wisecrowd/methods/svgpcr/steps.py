@@ -66,7 +66,11 @@ def step(
     (uphill,) = pull_back(sparse_gp.projection_slopes(moments, project, slope))
     with jax.numpy_dtype_promotion("standard"):  # Adam: a float to an integer power
         direction, memory = OPTIMISER.update(uphill, state.memory)
-    hyper = jax.tree.map(lambda p, d: p + rates.adam * d, state.hyper, direction)
+    paced = recipe.kernel.paced(direction.kernel, recipe.n_items)
+    direction = direction._replace(kernel=paced)
+    hyper = jax.tree.map(
+        lambda p, d: p + rates.adam.astype(d.dtype) * d, state.hyper, direction
+    )
     return State(natural, hyper, memory), seen(recipe, latent, batch, epsilon)
 
 

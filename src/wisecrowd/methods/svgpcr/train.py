@@ -1,5 +1,6 @@
 """A whole fit: start, steps, ending."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from wisecrowd._checks import InputError
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.base import Learned
-from wisecrowd.features import InMemory
+from wisecrowd.features import PIECE, FeatureSource, InMemory
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.fit.stochastic import Run, Schedule, completed
@@ -32,6 +33,8 @@ from wisecrowd.skills import Trusted
 
 CROSS_FITTED = 2000  # items, and fewer, are predicted by fits without their answers
 N_FOLDS = 3
+N_LARGE_FOLDS = 2  # of more items, if there is a network
+MIN_SHARE = 0.1  # of a time limit, which is left for the steps
 
 
 def trained(
@@ -68,18 +71,11 @@ def trained(
         n_items=len(X),
     )
     check_not_forked()
+    recipe.kernel.check(X.shape[1])
     scale = scaling(X, settings.scaling)
     features = InMemory(scale.apply(X, settings.dtype))
     seed = settings._seed()
-    schedule = Schedule.of(
-        len(X),
-        int(settings.batch_size),
-        settings._n_steps(len(X)),
-        tol=None if settings.tol is None else float(settings.tol),
-        time_limit=(
-            None if settings.time_limit is None else float(settings.time_limit)
-        ),
-    )
+    schedule = schedule_of(settings, len(X))
     keep = Checkpoint.of(settings, X, answers, gold)
     # The small matrices gain nothing from BLAS threads, and waiting ones starve JAX's.
     with jax.enable_x64(True), threadpool_limits(1, user_api="blas"):
@@ -95,26 +91,30 @@ def trained(
         with Trace(name, schedule.n_steps, settings.progress) as trace:
 
             def blank(n_inducing: int) -> State:
-                hyper = starting_hyper(
-                    task, features.batches(np.zeros((1, n_inducing), int))[0]
-                )
+                n_coordinates = recipe.kernel.n_embedded(X.shape[1])
+                hyper = starting_hyper(task, np.zeros((n_inducing, n_coordinates)))
                 return task.start(starting_skills(blank=True), hyper)
 
             run = keep.resumed(lambda: blank(1))
             if run is None:
                 some, rng = some_features(task)
                 n_inducing = n_points(some, int(settings.n_inducing))
+                began = time.perf_counter()
                 with compiling(task, schedule, blank(n_inducing)):
-                    points = inducing_points(some, n_inducing, rng)
                     skills = starting_skills()
-                state = task.start(skills, starting_hyper(task, points))
-                run = Run(state, seed, schedule.n_steps)
+                    if recipe.kernel.embeds:
+                        hyper = learned_hyper(task, settings, skills)
+                    else:
+                        points = inducing_points(some, n_inducing, rng)
+                if recipe.kernel.embeds:
+                    schedule = shortened(schedule, time.perf_counter() - began)
+                else:
+                    hyper = starting_hyper(task, points)
+                run = Run(task.start(skills, hyper), seed, schedule.n_steps)
             run = _completed(task, schedule, run, trace, keep)
             crowd = not isinstance(run.state.skills, Trusted)
-            if crowd and len(X) <= CROSS_FITTED:
-                alone = cross_fitted(
-                    task, schedule, run, int(settings.n_inducing), settings.progress
-                )
+            if crowd and (len(X) <= CROSS_FITTED or recipe.kernel.embeds):
+                alone = cross_fitted(task, settings, run)
             else:
                 alone = left_out(task, run.state)
             end = ended(task, run.state, getattr(settings, "dependence", None), alone)
@@ -129,34 +129,91 @@ def some_features(task: SVGPCRTask) -> tuple[Any, np.random.RandomState]:
     return task.data.features.batches(some[None])[0], rng
 
 
-def cross_fitted(
-    task: SVGPCRTask,
-    schedule: Schedule,
-    run: Run,
-    n_inducing: int,
-    progress: bool | None,
-) -> Float[np.ndarray, "N C"]:
+def schedule_of(settings: Any, n_items: int) -> Schedule:
+    """Return how long a fit of so many items takes at the most."""
+    return Schedule.of(
+        n_items,
+        int(settings.batch_size),
+        settings._n_steps(n_items),
+        tol=None if settings.tol is None else float(settings.tol),
+        time_limit=(
+            None if settings.time_limit is None else float(settings.time_limit)
+        ),
+    )
+
+
+def shortened(schedule: Schedule, seconds: float) -> Schedule:
+    """Return the schedule after some seconds of its time limit, if it has one."""
+    limit = schedule.time_limit
+    if limit is None:
+        return schedule
+    return replace(schedule, time_limit=max(limit - seconds, MIN_SHARE * limit))
+
+
+def cross_fitted(task: SVGPCRTask, settings: Any, run: Run) -> Float[np.ndarray, "N C"]:
     """Log predictive probability of every item, by a fit that saw none of its answers.
 
     Where items are few, leaving out an item's own site is not enough: the inducing
     points and the kernel were learned from it too. With 200 useless features such
     predictions agreed with the item's own label. So the steps are taken again, once per
-    fold, without the answers on the items of the fold.
+    fold, without the answers on the items of the fold. A network under the kernel
+    remembers items however many there are.
     """
     n_items = task.recipe.n_items
     some, rng = some_features(task)
-    points = inducing_points(some, n_points(some, n_inducing), rng)
-    fold = rng.permutation(n_items) % N_FOLDS
+    n_inducing = n_points(some, int(settings.n_inducing))
+    points = None
+    if not task.recipe.kernel.embeds:
+        points = inducing_points(some, n_inducing, rng)
+    few = n_items <= CROSS_FITTED
+    n_folds = N_FOLDS if few else N_LARGE_FOLDS
+    fold = rng.permutation(n_items) % n_folds
     out = np.empty((n_items, task.data.answers.n_classes))
-    for f in range(N_FOLDS):
-        other = without_answers(task, fold == f)
-        state = other.start(run.state.skills, starting_hyper(task, points))
-        anew = Run(state, run.seed, schedule.n_steps)
-        name = f"without part {f + 1} of {N_FOLDS}"
-        with Trace(name, schedule.n_steps, progress) as trace:
-            done = completed(other, n_items, schedule, anew, trace=trace)
-        out[fold == f] = left_out(other, done.state)[fold == f]
+    for f in range(n_folds):
+        held = fold == f
+        # Where items are many, those of the fold are left out of the steps as well.
+        other = (without_answers if few else without_items)(task, held)
+        if points is None:
+            hyper = learned_hyper(other, settings, run.state.skills)
+        else:
+            hyper = starting_hyper(task, points)
+        schedule = schedule_of(settings, other.recipe.n_items)
+        anew = Run(other.start(run.state.skills, hyper), run.seed, schedule.n_steps)
+        name = f"without part {f + 1} of {n_folds}"
+        with Trace(name, schedule.n_steps, settings.progress) as trace:
+            done = completed(other, other.recipe.n_items, schedule, anew, trace=trace)
+        if few:
+            out[held] = left_out(other, done.state)[held]
+        else:
+            out[held] = predicted(other, done.state, task.data.features, held)
     return out
+
+
+def predicted(
+    task: SVGPCRTask,
+    state: State,
+    features: FeatureSource,
+    held: Bool[np.ndarray, " N"],
+) -> Float[np.ndarray, "n C"]:
+    """Log predictive probability of items that nobody has answered."""
+    rows = np.flatnonzero(held)
+    out = []
+    for first in range(0, len(rows), PIECE):
+        X = features.batches(rows[None, first : first + PIECE])[0]
+        nothing = np.zeros((len(X), state.proba.shape[1]), task.dtype)
+        out.append(np.asarray(task.visited(state, X, nothing).log_left_out))
+    return np.concatenate(out)
+
+
+def without_items(task: SVGPCRTask, held: Bool[np.ndarray, " N"]) -> SVGPCRTask:
+    """Return the task of the other items."""
+    rows = np.flatnonzero(~held)
+    data = Data(
+        InMemory(task.data.features.batches(rows[None])[0]),
+        task.data.answers.of_items(rows),
+        task.data.gold[rows],
+    )
+    return replace(task, data=data, recipe=task.recipe._replace(n_items=len(rows)))
 
 
 def without_answers(task: SVGPCRTask, held: Bool[np.ndarray, " N"]) -> SVGPCRTask:
@@ -170,11 +227,18 @@ def without_answers(task: SVGPCRTask, held: Bool[np.ndarray, " N"]) -> SVGPCRTas
     return replace(task, data=data)
 
 
-def starting_hyper(task: SVGPCRTask, points: Float[np.ndarray, "M D"]) -> Hyper:
+def starting_hyper(task: SVGPCRTask, points: Float[np.ndarray, "M E"]) -> Hyper:
     """Return the kernel's parameters to begin with, and these inducing points."""
     features, answers = task.data.features, task.data.answers
     kernel = model.starting_kernel(task.recipe, features.n_features, answers.n_classes)
     return Hyper(kernel, jnp.asarray(points, jnp.float64))
+
+
+def learned_hyper(task: SVGPCRTask, settings: Any, skills: Any) -> Hyper:
+    """Return a kernel whose network was trained, and inducing points in its space."""
+    from wisecrowd.methods.svgpcr import network  # only who has a network needs it
+
+    return network.starting_hyper(task, settings, skills)
 
 
 def _completed(
