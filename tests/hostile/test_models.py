@@ -17,7 +17,7 @@ from wisecrowd.persist.files import body_sha256
 SAVED = Path(__file__).parents[1] / "saved" / "version1"
 OLD = ("majority-vote", "dawid-skene", "bcc", "glad", "svgpcr", "svgp")
 NETWORK = {"max_epochs": 2, "network": wc.MLP(hidden=(5,))}
-IMAGES = wc.ConvNet(shape=(2, 2), channels=(3,), kernel=1, hidden=5)
+IMAGES = wc.ConvNet(shape=(2, 2), channels=(3,), kernel=3, hidden=5)
 WITH_FEATURES = {
     "aggnet": wc.AggNet(**NETWORK),
     "conal": wc.CoNAL(**NETWORK),

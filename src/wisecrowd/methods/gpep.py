@@ -81,7 +81,7 @@ class EPProcess(NamedTuple):
         """Return mean and variance of f at items in the user's units."""
         kernel = SquaredExponential(self.log_variance, self.log_scale)
         sites = Sites(self.precision, self.shift)
-        q = ep.posterior(covariance(kernel, self.items, self.items), sites)
+        sites, q = ep.started(covariance(kernel, self.items, self.items), sites)
         scaled = self.scaling.apply(X, "float64")
         prior = float(np.exp(self.log_variance))
         parts = []

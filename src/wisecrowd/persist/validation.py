@@ -5,6 +5,7 @@ predictions and tables use is checked against what the class needs, before it is
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from itertools import pairwise
 from numbers import Integral
 from types import UnionType
@@ -270,7 +271,7 @@ def _check_fourier_process(process: FourierProcess, sizes: Sizes) -> None:
 def _check_ep_process(process: EPProcess, sizes: Sizes) -> None:
     n = len(_of_type(process.items, "items", np.ndarray))
     _check_array(process.items, "items", (n, sizes["D"]))
-    _check_array(process.precision, "precision", (n,), least=0.0)
+    _check_array(process.precision, "precision", (n,))  # of either sign
     _check_array(process.shift, "shift", (n,))
     _check_log_kernel(process, sizes)
 
@@ -371,9 +372,9 @@ def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
 
 def _check_deep_kernel(kernel: Any, gp: SparseGP, sizes: Sizes) -> None:
     """Check the network under a kernel, and the kernel on its output."""
-    from wisecrowd.maths.gp.kernels import as_kernel
-
-    deep: Any = as_kernel(kernel)
+    # By its name: only who loads a network needs JAX, and the other readers do not.
+    kernels: Any = import_module("wisecrowd.maths.gp.kernels")
+    deep: Any = kernels.as_kernel(kernel)
     deep.check(sizes["D"])
     expected, found = deep.start(sizes["D"]), gp.kernel
     if not isinstance(found, dict) or found.keys() != expected.keys():
