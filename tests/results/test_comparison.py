@@ -365,6 +365,7 @@ def test_settings_of_a_comparison_are_checked(crowd, given, words):
 
 def test_the_figure_has_a_panel_per_score_and_a_row_per_method(crowd, gold):
     matplotlib = pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib.pyplot").close("all")  # before another backend
     matplotlib.use("Agg")
     models = {"votes": wc.MajorityVote(), "bcc": QUICK}
     table = wc.compare(models, crowd.answers, gold=gold, seeds=[0, 1])
