@@ -22,15 +22,16 @@ from wisecrowd.metrics import accuracy, calibration_error, log_loss, mean_likeli
 
 METHODS = ("deep SVGPCR", "AggNet", "CrowdLayer mw", "SVGPCR")
 OF_DEEP = {field.name for field in fields(wc.Deep)}
+ENOUGH: dict[str, Any] = {"max_epochs": 6, "tol": None}  # `tol` ends after two passes
 IMAGES = wc.ConvNet(shape=(28, 28), channels=(8, 16), pool=False)
 
 
 def made(name: str, network: Any, seed: int, settings: dict[str, Any]) -> Any:
     """Return a method that is not fitted yet."""
     if name == "AggNet":
-        return wc.AggNet(network, random_state=seed)
+        return wc.AggNet(network, random_state=seed, **ENOUGH)
     if name == "CrowdLayer mw":
-        return wc.CrowdLayer(network, random_state=seed)
+        return wc.CrowdLayer(network, random_state=seed, **ENOUGH)
     if name == "SVGPCR":
         return wc.SVGPCR(random_state=seed)
     own = {k: v for k, v in settings.items() if k in OF_DEEP}
