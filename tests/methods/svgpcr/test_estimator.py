@@ -16,6 +16,7 @@ import contract
 import oracles
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
+from wisecrowd.methods.svgpcr import ending
 
 # Learning the dependence takes longer than all the rest of so small a fit.
 QUICK = {"n_inducing": 8, "max_epochs": 80, "dependence": 0.1}
@@ -235,6 +236,12 @@ def test_gold_calibrates_labels_and_the_sharpness_of_predictions(data, fitted):
     doubted = SVGPCR(**GP).fit(X, y, gold=dict(enumerate(odd.tolist())))
     assert doubted.sharpness_ < 0.7 * known.sharpness_
     assert fitted.calibration_ is None
+
+
+def test_the_exponent_is_the_root_of_what_suits_the_labels(data, monkeypatch):
+    monkeypatch.setattr(ending, "exponents_for_labels", lambda *_: (4.0, 0.1))
+    assert SVGPCR(**QUICK).fit(*data[:2]).sharpness_ == 2.0
+    assert SVGPCR.as_published(**GP).fit(*data[:2]).sharpness_ == 1.0  # has epsilon
 
 
 def test_svgp_learns_from_right_labels_and_refuses_a_crowd(data):
