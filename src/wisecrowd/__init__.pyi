@@ -12,6 +12,8 @@ from .maths.gp.deep import Deep as Deep
 from .maths.networks import MLP as MLP
 from .maths.networks import ConvNet as ConvNet
 from .methods.bcc import BCC as BCC
+from .methods.consensus import Consensus as Consensus
+from .methods.consensus import aggregate as aggregate
 from .methods.crowd_em import CrowdEM as CrowdEM
 from .methods.dawid_skene import DawidSkene as DawidSkene
 from .methods.deep import AggNet as AggNet

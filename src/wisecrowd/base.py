@@ -16,7 +16,8 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.tables import as_array, as_frame, has_columns, triples_in
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
-from wisecrowd.maths.hard_items import HardItems
+from wisecrowd.maths import crowd, pool
+from wisecrowd.maths.pool import Pool
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, SeeingSkills, Skills, Votes
@@ -24,12 +25,13 @@ from wisecrowd.skills import ConfusionMatrices, SeeingSkills, Skills, Votes
 # Not typing.Self: beartype, which checks shapes in tests, refuses it on a method.
 AnyAggregator = TypeVar("AnyAggregator", bound="Aggregator")
 AnyClassifier = TypeVar("AnyClassifier", bound="CrowdClassifier")
+AnyPublished = TypeVar("AnyPublished", bound="Published")
 
 
 class Learned(NamedTuple):
     """All that a fit learns, and what a file keeps.
 
-    Only `proba` and `hard` grow with the number of items.
+    Only `proba` grows with the number of items.
 
     Attributes
     ----------
@@ -43,8 +45,8 @@ class Learned(NamedTuple):
         What predicts the class from features, where the method has features.
     calibration : Calibration or None
         How right and how sure the labels are, estimated from the gold of the fit.
-    hard : HardItems or None
-        Which items are hard, where the method has hard items.
+    pool : Pool or None
+        How much each witness counts in the labels; None for published posteriors.
     """
 
     proba: Array
@@ -52,7 +54,7 @@ class Learned(NamedTuple):
     skills: Any
     classifier: Any = None
     calibration: Calibration | None = None
-    hard: HardItems | None = None
+    pool: Pool | None = None
 
 
 def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
@@ -154,8 +156,10 @@ class CrowdModel(BaseEstimator, ABC):
     n_answers_ : array (A,)
         How many answers each annotator gave.
     dependence_ : float
-        The correlation of two answers on one item given its class, where the method
+        The correlation of the mistakes of two answers on one item, where the method
         has one; else 0.
+    worth_ : float
+        How many independent answers the answers of an average item are worth.
     calibration_ : Calibration or None
         How right and how sure the labels are, estimated from the gold of the fit.
     trace_ : DataFrame
@@ -167,6 +171,8 @@ class CrowdModel(BaseEstimator, ABC):
 
     def _remember(self, annotations: Annotations, learned: Learned, trace: Any) -> None:
         """Set all fitted attributes: the only place where that happens."""
+        if isinstance(self, WithPool) and learned.pool is None:
+            learned = self._with_pooled_labels(annotations, learned)
         self.classes_ = annotations.classes
         self.answers_ = annotations.answers
         self.annotators_ = annotations.annotators
@@ -201,8 +207,20 @@ class CrowdModel(BaseEstimator, ABC):
 
     @property
     def dependence_(self) -> float:
-        """The correlation of two answers on one item, given its class."""
-        return float(getattr(self._skills(), "dependence", 0.0))
+        """The correlation of the mistakes of two answers on one item; 0 without."""
+        return 0.0 if self.learned_.pool is None else self.learned_.pool.dependence
+
+    @property
+    def worth_(self) -> float:
+        """How many independent answers the answers of an average item are worth.
+
+        Annotators make the same mistakes, so n answers are worth n / (1 + ρ (n − 1))
+        independent ones. It is the mean number of answers per item where the method
+        takes them as independent.
+        """
+        if self.learned_.pool is None:
+            return float(self.n_answers_.sum() / max(len(self.items_), 1))
+        return self.learned_.pool.worth
 
     @property
     def calibration_(self) -> Calibration | None:
@@ -297,7 +315,34 @@ class CrowdModel(BaseEstimator, ABC):
                 f"{listed(self.annotators_, 2)}.",
                 stacklevel=3,
             )
-        return skills.label_proba(given.codes, log_prior, of_features=of_features)
+        shares = self.learned_.pool
+        if shares is None:
+            return skills.label_proba(given.codes, log_prior, of_features=of_features)
+        return self._pooled(given.codes, skills, shares.of(known), log_prior)
+
+    def _pooled(
+        self, answers: Any, skills: Skills, shares: Pool, log_prior: Array
+    ) -> Array:
+        """Return class probabilities of new items from the pool.
+
+        `log_prior` has one row for all items, or what a classifier says of each.
+        """
+        confusion = skills.confusion()
+        log_class = np.log(self.class_prior_)
+        totals = np.ones(confusion.shape[:2])
+        if isinstance(skills, ConfusionMatrices):
+            confusion = skills.counts
+            totals = pool.row_totals(
+                skills.counts, skills.prior, self.class_prior_, shares.selective
+            )
+        reading = pool.Reading(confusion, totals, log_class)
+        if len(log_prior) == 1:
+            return pool.labels_of_new(answers, reading, shares, None)
+        # The pool's exponent is of predictions as they are, without their sharpness.
+        beyond = (log_prior - log_class) / getattr(self, "sharpness_", 1.0)
+        found = pool.labels_of_new(answers, reading, shares, beyond)
+        answered = answers.n_per_item[:, None] > 0
+        return np.where(answered, found, crowd.posterior(log_prior)[0])
 
 
 def said_of_annotators(known: Any) -> str:
@@ -338,51 +383,61 @@ class WithConfusionMatrices:
         return skills.prior
 
 
-class WithHardItems:
-    """The attributes of methods with hard items, which mislead several annotators.
+class WithPool:
+    """Methods whose labels are made by the pool.
 
-    With ``dependence=0`` or ``dependence=None`` no item is hard; the first two are not
-    there then, nor in a model that was saved in a file format older than 3.
-
-    Attributes
-    ----------
-    hard_proba_ : array (N,)
-        Probability that the training item is hard. It is seldom near 1, because few
-        answers cannot prove it: compare it with `hard_share_`.
-    decoy_ : array (N,)
-        The class that the item is most probably mistaken for, if it is hard and its
-        label is right; None where nobody named another class than the label.
-    hard_share_ : float
-        The share of hard items, learned; 0 where no item is hard.
+    The pool (docs/theory.md) discounts answers whose mistakes are shared, and averages
+    what the method says with the plain votes where the crowd gives reason to doubt it.
     """
 
-    learned_: Learned
-    classes_: Array
+    dependence: Any
 
-    @property
-    def hard_proba_(self) -> Array:
-        """Probability that each training item is hard, (N,)."""
-        return self._hard_items("hard_proba_").proba
+    def _check_dependence(self) -> None:
+        pool.checked_dependence(self.dependence)
 
-    @property
-    def decoy_(self) -> Array:
-        """The class that each training item is most probably mistaken for, or None."""
-        names = np.array([*pd.Index(self.classes_), None], dtype=object)
-        return names[self._hard_items("decoy_").decoy]  # code -1: the last, None
+    def _with_pooled_labels(
+        self, annotations: Annotations, learned: Learned
+    ) -> Learned:
+        """Return what was learned, with labels from the pool.
 
-    @property
-    def hard_share_(self) -> float:
-        """The share of hard items; 0 where no item is hard."""
-        return float(self.learned_.skills.hard_share)
+        For methods that cannot leave an item's own part out: their own labels,
+        discounted, are the witness.
+        """
+        if self.dependence is None:
+            return learned
+        self._check_dependence()
+        answers, gold = annotations.codes, annotations.gold_codes
+        prior = crowd.diagonal_prior(*answers.shape[2:], 4.0, 1.0)[None]
+        found = pool.pooled(
+            answers, gold, learned.proba, (prior,), self.dependence, own_labels=True
+        )
+        skills = learned.skills
+        if isinstance(skills, ConfusionMatrices):
+            skills = skills.with_labels(answers, found)
+        return learned._replace(
+            proba=found.proba,
+            skills=skills,
+            calibration=found.calibration,
+            pool=found.pool,
+        )
 
-    def _hard_items(self, name: str) -> HardItems:
-        if self.learned_.hard is None:
-            raise AttributeError(
-                f"this {type(self).__name__} has no {name}. No item is hard with "
-                f"dependence=0 or dependence=None, and a model that was saved by an "
-                f"older wisecrowd must be fitted again."
-            )
-        return self.learned_.hard
+
+class Published(WithPool):
+    """Methods of the literature: `dependence` None keeps the posterior of their own.
+
+    ``as_published()`` is the method of the paper.
+    """
+
+    published: ClassVar[dict[str, Any]] = {"dependence": None}
+
+    @classmethod
+    def as_published(cls: type[AnyPublished], **settings: Any) -> AnyPublished:
+        """Return the method of its paper, with the posterior of its own model."""
+        return cls(**{**cls.published, **settings})
+
+    def _check_dependence(self) -> None:
+        if self.dependence is not None:
+            super()._check_dependence()
 
 
 def _check_level(level: float) -> None:

@@ -12,7 +12,8 @@ from wisecrowd.registry import AGGREGATORS
 def aggregate(
     path: opt.AnswersFile,
     *,
-    method: Annotated[str, opt.method_option(AGGREGATORS)] = "bcc",
+    method: Annotated[str, opt.method_option(AGGREGATORS)] = "consensus",
+    groups: opt.GroupsFile = None,
     out: opt.RunFolder = None,
     gold: opt.GoldFile = None,
     seed: opt.Seed = 0,
@@ -34,6 +35,8 @@ def aggregate(
     outcome.check_folder(out, opt.inputs(reading, path, gold), force=force)
     read = opt.answers_from(path, reading)
     known, notes = opt.gold_from(gold, read)
+    if groups is not None:
+        model.set_params(groups=opt.groups_from(groups, name))
     outcome.say_read(read, notes, quiet=quiet)
     model.fit(read, gold=known)
     how = {"force": force, "as_json": as_json, "quiet": quiet}

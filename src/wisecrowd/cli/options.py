@@ -39,6 +39,15 @@ GoldFile = Annotated[
         help="Known classes (columns item and gold), used in the fit.",
     ),
 ]
+GroupsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--groups",
+        metavar="FILE",
+        help="Families of annotators who answer alike (columns annotator and group), "
+        "such as language models of one maker. A family has one vote per item.",
+    ),
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
 ]
@@ -253,6 +262,16 @@ def gold_from(
         said = re.sub(r"Name it with \w+=, or call", "Call", str(error))
         raise InputError(_about(path, said)) from None
     return known, [_about(path, note) for note in notes]
+
+
+def groups_from(path: Path, method: str) -> "pd.Series":
+    """Read the families of annotators, for a method that takes them."""
+    from wisecrowd._checks import InputError
+    from wisecrowd.io.gold import read_gold
+
+    if method != "consensus":
+        raise InputError(f"--groups is for the method consensus, not for {method}.")
+    return read_gold(path, item="annotator", gold="group")
 
 
 def _about(path: Path, sentence: str) -> str:

@@ -10,7 +10,7 @@ from wisecrowd.cli import show
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.results.run_folder import check_folder, write_run
 from wisecrowd.results.summary import (
-    answers_that_count,
+    answers_per_item,
     cautions,
     gold_scores,
     summarise,
@@ -77,11 +77,9 @@ def _show(model: Any, annotations: Annotations) -> None:
     items = label_table(model, annotations)
     show.show_classes(items, model.classes_)
     show.show_items(items)
-    if "hard" in items:
-        show.show_hard_items(items)
     show.show_annotators(annotator_table(model))
     if model.dependence_ >= NOTICEABLE:
-        show.say(*said_of_dependence(model.dependence_, annotations))
+        show.say(*said_of_worth(model, annotations))
     if model.calibration_ is not None:
         show.say(*said_of_calibration(model.calibration_))
     score = gold_scores(model, annotations)
@@ -94,14 +92,12 @@ def _show(model: Any, annotations: Annotations) -> None:
         )
 
 
-def said_of_dependence(dependence: float, annotations: Annotations) -> list[str]:
-    """Return what the dependence means for the answers at hand, in lines."""
-    n_mean, independent = answers_that_count(annotations, dependence)
+def said_of_worth(model: Any, annotations: Annotations) -> list[str]:
+    """Return what the answers of one item are worth, in lines."""
     return [
-        f"Annotators make the same mistakes on hard items (correlation "
-        f"{dependence:.2f}):",
-        f"{n_mean:.1f} answers per item count as {independent:.1f} independent ones. "
-        f"The probabilities take this into account.",
+        f"The {answers_per_item(annotations):.1f} answers per item are worth "
+        f"{model.worth_:.1f} independent ones: annotators make the same mistakes.",
+        "The probabilities take this into account.",
     ]
 
 

@@ -23,11 +23,9 @@ from wisecrowd.results.flags import (
     SPAMMER,
     flagged,
     n_certain,
-    n_probably_hard,
-    n_suspected,
 )
 from wisecrowd.results.summary import plain
-from wisecrowd.results.tables import class_table, hardest_items, uncertain_items
+from wisecrowd.results.tables import class_table, uncertain_items
 
 MOST_CLASSES = 20  # rows of the table of classes; more do not fit on a page
 
@@ -157,29 +155,6 @@ def show_items(items: pd.DataFrame) -> None:
         f"probability of {CERTAIN} or more)"
     )
     columns = ("<item", "<label", "probability", "<next", "probability", "answers")
-    show_table(title, columns, rows)
-
-
-def show_hard_items(items: pd.DataFrame) -> None:
-    """Print the items that most probably mislead annotators, if there are any."""
-    if not n_suspected(items):
-        return
-    each: Any = hardest_items(items).itertuples()
-    rows = [
-        (
-            str(row.item),
-            str(row.label),
-            str(row.mistaken_for),
-            number(row.hard),
-            str(row.n_answers),
-        )
-        for row in each
-    ]
-    title = (
-        f"Items that may mislead annotators ({n_suspected(items):,} of {len(items):,}; "
-        f"{n_probably_hard(items):,} probably do)"
-    )
-    columns = ("<item", "<label", "<mistaken for", "hard", "answers")
     show_table(title, columns, rows)
 
 

@@ -16,12 +16,8 @@ from wisecrowd.answers import Answers
 from wisecrowd.fit.em import climb
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet, pairs
+from wisecrowd.maths.pool import CLASS_PRIOR
 from wisecrowd.skills import ConfusionMatrices
-
-CLASS_PRIOR = 10.0
-"""Items of each class that are assumed before the answers. With one, as is usual, a
-small crowd of weak annotators ends with nearly all items in one class, sure of it."""
-
 
 START_TOL = 1e-7  # nats per answer, as BCC: on LabelMe less of it cost .012 of accuracy
 MINKA_ITERATIONS = 3
@@ -78,7 +74,7 @@ def of_answers_alone(
     return alone._replace(skills=alone.skills.learned_from(answers, alone.proba))
 
 
-def combined(  # noqa: PLR0913  its settings are its arguments
+def combined(
     answers: Answers,
     skills: ConfusionMatrices,
     gold: Int[np.ndarray, " N"],
@@ -88,13 +84,10 @@ def combined(  # noqa: PLR0913  its settings are its arguments
     tol: float | int | None,
     class_prior: float = CLASS_PRIOR,
     warn: bool = True,
-    beyond: Float[np.ndarray, "N C"] | None = None,
 ) -> Labelled:
     """Alternate q(Z), q(R), q(π) and the prior until the bound gains less than `tol`.
 
-    The start is the share of the votes. With `beyond`, what a witness says about the
-    class of every item, in logs, it is a factor exp(beyond) of the model; the bound
-    then has the term ``predictions``.
+    The start is the share of the votes.
     """
     before = np.full(answers.n_classes, class_prior)
     hyper = skills.hyper
@@ -107,8 +100,6 @@ def combined(  # noqa: PLR0913  its settings are its arguments
         evidence, divergence = pairs.evidence_and_divergence(seen, n, prior)
         log_class = dirichlet.mean_log(classes)
         joint = evidence + log_class
-        if beyond is not None:
-            joint += beyond
         proba, _ = crowd.posterior(crowd.clamped(joint, gold))
         terms = {
             "answers": float((proba * evidence).sum()),
@@ -119,9 +110,6 @@ def combined(  # noqa: PLR0913  its settings are its arguments
             "log_hyperprior": crowd.log_hyperprior(prior, hyper),
         }
         gained = terms["answers"] + terms["classes"] + terms["entropy"]
-        if beyond is not None:
-            terms["predictions"] = float((proba * beyond).sum())
-            gained += terms["predictions"]
         lost = terms["kl_classes"] + terms["kl_annotators"] - terms["log_hyperprior"]
         bound = gained - lost
         return Step(proba, prior, bound, last.number + 1), {**terms, "bound": bound}

@@ -37,8 +37,9 @@ def evidence_per_item(
 def given_others(
     answers: Answers,
     counts: Float[np.ndarray, "A C K"],
-    proba: Float[np.ndarray, "N C"],
+    proba: Float[np.ndarray, "N C"] | None,
     rows: slice = EVERY,
+    totals: Float[np.ndarray, "A C"] | None = None,
 ) -> Float[np.ndarray, "rows C"]:
     """p(y | z = c, the annotator's other items) of every answer, or of some rows.
 
@@ -46,13 +47,18 @@ def given_others(
     item's own contribution is removed from the counts before the item is labelled (the
     zeroth-order collapsed bound, CVB0). Otherwise an item confirms itself: a lone
     answer makes its annotator look right, and that makes the answer look certain.
+    Without `proba` the items are new. `totals` are what the counts of a row are
+    divided by, if not their sum.
     """
     item, annotator = answers.item[rows], answers.annotator[rows]
-    own = proba[item] * answers.n_repeats[rows, None]
+    own: Any = 0.0
+    if proba is not None:
+        own = proba[item] * answers.n_repeats[rows, None]
+    totals = counts.sum(2) if totals is None else totals
     by_answer = counts.transpose(0, 2, 1).reshape(-1, counts.shape[1])  # [A * K, C]
     at = annotator.astype(np.int64) * answers.n_answers + answers.answer[rows]
     given = np.maximum(by_answer[at] - own, SMALLEST_COUNT)
-    given /= np.maximum(counts.sum(2)[annotator] - own, SMALLEST_COUNT)
+    given /= np.maximum(totals[annotator] - own, SMALLEST_COUNT)
     return given
 
 
@@ -94,6 +100,16 @@ def hit_variance(
     return np.bincount(
         answers.annotator, right * (1 - right), minlength=answers.n_annotators
     )
+
+
+def n_compared(answers: Answers) -> Float[np.ndarray, " A"]:
+    """Count each annotator's answers on items that somebody else answered too."""
+    item, who = answers.item, answers.annotator
+    others = np.zeros(answers.n_items, bool)
+    first = np.full(answers.n_items, -1)
+    first[item[::-1]] = who[::-1]
+    others[item[who != first[item]]] = True
+    return np.bincount(who, others[item], answers.n_annotators).astype(float)
 
 
 def clamped(

@@ -168,7 +168,9 @@ def beta_interval(
 
 
 def beta_below(
-    hits: Float[np.ndarray, "*rows"], misses: Float[np.ndarray, "*rows"], bar: float
+    hits: Float[np.ndarray, "*rows"],
+    misses: Float[np.ndarray, "*rows"],
+    bar: float | Float[np.ndarray, "*rows"],
 ) -> Float[np.ndarray, "*rows"]:
     """P(x < bar) when x ~ Beta(hits, misses)."""
     return betainc(hits, misses, bar)

@@ -5,9 +5,7 @@ Dawid and Skene's model with a posterior instead of a point for every annotator:
 Gaussian process; α may be given, or learned by empirical Bayes.
 """
 
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar
 
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
@@ -15,24 +13,22 @@ from wisecrowd.annotations.predictions import predictions_of
 from wisecrowd.base import (
     Aggregator,
     Learned,
+    Published,
     WithConfusionMatrices,
-    WithHardItems,
     as_annotations,
 )
-from wisecrowd.fit import witness
 from wisecrowd.fit.em import least_gain
-from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import CLASS_PRIOR, Labelled, class_counts, combined
+from wisecrowd.fit.variational import Labelled, class_counts, combined
 from wisecrowd.maths import crowd, dirichlet
-from wisecrowd.maths.dependence import checked_dependence
+from wisecrowd.maths.pool import CLASS_PRIOR, bounded_log, pooled
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
 
 __all__ = ["BCC"]
 
 
-class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
+class BCC(Published, WithConfusionMatrices, Aggregator):
     """Bayesian classifier combination: labels and annotators with uncertainty.
 
     Parameters
@@ -43,14 +39,13 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
         answers. A mapping from annotators to (C, K) concentrations takes over what is
         known of some of them.
     dependence : "learn", float or None
-        The correlation ρ, given the class, of two answers on one item: real annotators
-        make the same mistakes. The log-likelihood of n correlated answers is
-        multiplied by (1 + ρ (n - 1)) ** -1.6, at least by .15 and by 1 / n. A small
-        share of the items is taken as hard: they mislead several annotators at once.
-        Before an item is labelled, its own contribution is removed from the
-        annotators' counts (leave-one-out, CVB0). 0: answers are independent given the
-        class, and no item is hard. None: the published posterior, which also keeps the
-        item's own contribution and is far too sure.
+        The correlation ρ of the mistakes of two answers on one item: real annotators
+        make the same ones, so n answers count as n / (1 + ρ (n - 1)) independent ones.
+        "learn": from the answers; where they give reason to doubt the matrices, the
+        plain votes count as well. Before an item is labelled, its own contribution is
+        removed from the annotators' counts (leave-one-out, CVB0). 0: answers are
+        independent given the class. None: the published posterior, which also keeps
+        the item's own contribution and is far too sure.
     class_pseudo_items : float
         Items of each class that are assumed before the answers: the concentration of
         the Dirichlet prior of the shares of the classes. With 1, a small crowd of weak
@@ -70,6 +65,12 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
     >>> BCC(annotator_prior="diagonal").fit(answers).labels_.tolist()
     [0, 1, 0, 1]
     """
+
+    published: ClassVar[dict[str, Any]] = {
+        "annotator_prior": "flat",
+        "dependence": None,
+        "class_pseudo_items": 1,
+    }
 
     method = MethodInfo(
         name="bcc",
@@ -104,18 +105,6 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
         self.tol = tol
         self.progress = progress
 
-    @classmethod
-    def as_published(cls, **settings: Any) -> "BCC":
-        """Return the method of the paper: a flat prior, independent annotators."""
-        return cls(
-            **{
-                "annotator_prior": "flat",
-                "dependence": None,
-                "class_pseudo_items": 1,
-                **settings,
-            }
-        )
-
     def fit(
         self, answers: Any, *, gold: Gold | None = None, proba: Any = None
     ) -> "BCC":
@@ -144,25 +133,20 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
     def _fit(
         self, annotations: Annotations, predicted: Array | None = None
     ) -> tuple[Learned, Trace]:
-        if self.dependence is not None:
-            checked_dependence(self.dependence)
-        per_class = self.class_pseudo_items
-        crowd.check_pseudo_items(per_class, "class_pseudo_items")
+        self._check_dependence()
+        crowd.check_pseudo_items(self.class_pseudo_items, "class_pseudo_items")
         answers, gold = annotations.codes, annotations.gold_codes
-        end, trace = self._combined(annotations, None)
-        if predicted is None:
-            known = Known.of_answers(answers, gold, end.proba, self._shares(end))
-        else:
-            beyond = witness.beyond_shares(witness.bounded_log(predicted))
-            for _ in range(witness.ROUNDS):
-                sharpness = self._sharpness(annotations, end, beyond)
-                end, trace = self._combined(annotations, sharpness * beyond)
-            log_class = np.log(self._shares(end))[None]
-            known = Known(answers, gold, end.proba, log_class, beyond, sharpness)
-        last = finished(known, end.skills, self.dependence)
+        end, trace = self._combined(annotations)
+        if self.dependence is None:
+            skills = end.skills.with_doubt(answers, end.proba)
+            return Learned(end.proba, self._shares(end), skills), trace
+        found = pooled(
+            answers, gold, end.proba, end.skills.priors(), self.dependence,
+            log_proba=None if predicted is None else bounded_log(predicted),
+        )  # fmt: skip
         learned = Learned(
-            last.proba, self._shares(end), last.skills,
-            calibration=last.calibration, hard=last.labels.hard,
+            found.proba, self._shares(end), end.skills.with_labels(answers, found),
+            calibration=found.calibration, pool=found.pool,
         )  # fmt: skip
         return learned, trace
 
@@ -171,25 +155,8 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
         counts = class_counts(end.proba, float(self.class_pseudo_items))
         return dirichlet.mean(counts)
 
-    def _sharpness(
-        self, annotations: Annotations, end: Labelled, beyond: Array
-    ) -> float:
-        """Return the exponent of predictions that makes the answers likeliest."""
-        answers, gold = annotations.codes, annotations.gold_codes
-        others = end.skills.evidence_of_others(answers, end.proba)
-        said = crowd.clamped(others, gold)
-        return witness.best_sharpness(
-            beyond,
-            np.log(self._shares(end)),
-            said,
-            np.random.RandomState(0),
-            witness.FROM_NOTHING,
-        )
-
-    def _combined(
-        self, annotations: Annotations, beyond: Array | None
-    ) -> tuple[Labelled, Trace]:
-        """Alternate labels and annotators, with what a witness says if there is one."""
+    def _combined(self, annotations: Annotations) -> tuple[Labelled, Trace]:
+        """Alternate labels and annotators until the bound stands still."""
         answers = annotations.codes
         before = ConfusionMatrices.before_answers(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
@@ -203,6 +170,5 @@ class BCC(WithHardItems, WithConfusionMatrices, Aggregator):
                 max_iter=self.max_iter,
                 class_prior=float(self.class_pseudo_items),
                 tol=least_gain(self.tol, len(answers)),
-                beyond=beyond,
             )
         return end, trace

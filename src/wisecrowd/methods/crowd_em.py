@@ -1,75 +1,35 @@
 """CrowdEM: any classifier of scikit-learn, learned from the answers of a crowd.
 
 Two steps in turn: a clone of the classifier predicts every item without having seen
-its label (K folds), and the predictions are combined with the answers as one more
-witness, with a fitted sharpness, which gives labels and annotators. The labels of every
-round are made as in BCC and SVGPCR: dependent answers, hard items, leave-one-out.
+its label (K folds), and the pool makes labels from the predictions and the answers.
 """
 
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from wisecrowd._checks import random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import (
-    CrowdClassifier,
-    Learned,
-    WithConfusionMatrices,
-    WithHardItems,
-)
-from wisecrowd.fit.ending import (
-    Ended,
-    Known,
-    ended,
-    exponents_for_labels,
-    known_again,
-    learned_again,
-    set_by_gold,
-    with_predictions,
-)
+from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices, WithPool
+from wisecrowd.fit.consensus import MAX_ITERATIONS, agreed, learned_again
 from wisecrowd.fit.soft_labels import check_estimator, learned_from, out_of_fold
 from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import CLASS_PRIOR, of_answers_alone
-from wisecrowd.fit.witness import (
-    FROM_NOTHING,
-    beyond_shares,
-    bounded_log,
-    heard,
-    log_likelihood,
-)
 from wisecrowd.maths import crowd
-from wisecrowd.maths.dependence import checked_dependence
+from wisecrowd.maths.pool import (
+    bounded_log,
+    exponent_for_new,
+    pooled,
+    with_predictions,
+)
 from wisecrowd.registry import MethodInfo
+from wisecrowd.skills import ConfusionMatrices
 
 __all__ = ["CrowdEM"]
 
-MAX_START = 200  # iterations of BCC before the first round
 
-
-def exponent_of_predictions(
-    known: Known, end: Ended, alone: Float[np.ndarray, "N C"]
-) -> float:
-    """Return the exponent of predictions for new items.
-
-    The geometric mean of those that suit the final labels and the answers alone: a
-    classifier of any kind may be far too sure, or far too modest.
-    """
-    exponent = float(np.sqrt(np.prod(exponents_for_labels(known, end, alone))))
-    return set_by_gold(exponent, known, end, alone)
-
-
-def likelihood_of(known: Known, skills: Any) -> float:
-    """Return the log-likelihood of the answers, each item's own part left out."""
-    said = skills.evidence_of_others(known.answers, known.proba)
-    log_prior = known.log_class + known.sharpness * known.beyond
-    return float(log_likelihood(log_prior, said).sum())
-
-
-class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
+class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
     """A classifier of your own, learned from the answers of a crowd.
 
     Parameters
@@ -80,17 +40,17 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
         passed as weights, or by repeating rows if it takes no sample_weight. None: a
         multinomial regression with the prior of :class:`Raykar`.
     n_rounds : int
-        Rounds of predictions, then labels and annotators. From the second round on,
-        classifier and annotators are learned from the final labels of the round before,
-        as far as the features explain the classes.
+        Rounds of predictions, then labels. From the second round on, the annotators
+        are learned from the labels of the round before, as far as the features explain
+        the classes.
     n_folds : int
         Parts of the items. Each part is predicted by a classifier that was learned from
         the others.
     annotator_prior : "learned", "flat", "diagonal", array or mapping
         Dirichlet concentrations of the annotators' rows; see :class:`BCC`.
     dependence : "learn" or float
-        The correlation ρ, given the class, of two answers on one item; see
-        :class:`BCC`. 0: annotators are independent.
+        The correlation of the mistakes of two answers on one item; see :class:`BCC`.
+        0: annotators are independent.
     random_state : int, RandomState or None
         Seed of the folds.
     progress : bool or None
@@ -112,8 +72,8 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
     Notes
     -----
     A model with an `estimator` of your own cannot be saved by ``wc.save``, which writes
-    no pickles. The trace has one row per round; its bound is the log-likelihood of the
-    answers, given predictions and skills that have not seen them, and may fall.
+    no pickles. The trace has one row per iteration of :class:`Consensus`, where it
+    begins.
 
     Examples
     --------
@@ -164,46 +124,37 @@ class CrowdEM(WithHardItems, WithConfusionMatrices, CrowdClassifier):
 
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         check_estimator(self.estimator)
-        checked_dependence(self.dependence)
+        self._check_dependence()
         whole_number(self.n_rounds, "n_rounds")
         whole_number(self.n_folds, "n_folds", least=2)
         answers, gold = annotations.codes, annotations.gold_codes
+        before = ConfusionMatrices.before_answers(
+            self.annotator_prior, annotations.annotators, *answers.shape[2:]
+        )
         rng = np.random.RandomState(
             random_numbers(self.random_state).randint(2**31 - 1)
         )
         fold = rng.permutation(len(X)) % min(int(self.n_folds), len(X))
-        proba, skills = of_answers_alone(
-            annotations, self.annotator_prior, MAX_START, CLASS_PRIOR
-        )
         # As in fit/em.py: threads of BLAS would mostly wait for one another.
         with (
-            Trace("CrowdEM", self.n_rounds, self.progress) as trace,
+            Trace("CrowdEM", MAX_ITERATIONS, self.progress) as trace,
             threadpool_limits(1, user_api="blas"),
         ):
-            for number in range(self.n_rounds):
-                alone = bounded_log(out_of_fold(self.estimator, X, proba, fold))
-                beyond = beyond_shares(alone)
-                if number == 0:
-                    found = heard(
-                        answers, gold, beyond, proba, skills, rng, bounds=FROM_NOTHING
-                    )
-                    skills = found.skills
-                    known = first = Known.of_features(answers, gold, beyond, found)
-                else:
-                    known = known_again(known, proba, skills, beyond, rng, FROM_NOTHING)
-                end = ended(known, skills, self.dependence, rng)
-                trace.record(
-                    sharpness=known.sharpness, bound=likelihood_of(known, skills)
+            first = agreed(answers, gold, before, max_iter=MAX_ITERATIONS, trace=trace)
+            proba, priors = first.proba, first.skills.priors()
+            end = pooled(answers, gold, proba, priors, self.dependence)
+            for _ in range(self.n_rounds):
+                alone = bounded_log(out_of_fold(self.estimator, X, end.proba, fold))
+                end = pooled(
+                    answers, gold, proba, priors, self.dependence, log_proba=alone
                 )
-                proba, skills = learned_again(first, known, end)
+                proba = learned_again(first, end)
             classifier = learned_from(self.estimator, X, end.proba)
-        self.sharpness_ = exponent_of_predictions(known, end, alone)
-        proba = with_predictions(end.proba, known, self.sharpness_, alone)
-        skills = end.skills.with_statistics(crowd.soft_counts(answers, proba))
-        skills = skills.with_doubt(answers, proba)
+        self.sharpness_ = exponent_for_new(alone, end, gold)
+        end = with_predictions(end, answers, gold, self.sharpness_ * alone)
         learned = Learned(
-            proba, proba.mean(0), skills, classifier,
-            end.calibration, end.labels.hard,
+            end.proba, end.proba.mean(0), first.skills.with_labels(answers, end),
+            classifier, end.calibration, end.pool,
         )  # fmt: skip
         return learned, trace
 

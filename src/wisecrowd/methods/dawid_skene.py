@@ -11,12 +11,11 @@ import numpy as np
 from jaxtyping import Float
 
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import Aggregator, Learned, WithConfusionMatrices, WithHardItems
+from wisecrowd.base import Aggregator, Learned, Published, WithConfusionMatrices
 from wisecrowd.fit.em import climb, least_gain
-from wisecrowd.fit.ending import Known, finished
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
-from wisecrowd.maths.dependence import checked_dependence
+from wisecrowd.maths.pool import pooled
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
 
@@ -56,7 +55,7 @@ def log_prior(params: Params, prior: Float[np.ndarray, "#A C K"]) -> float:
 SMOOTHING = 0.01
 
 
-class DawidSkene(WithHardItems, WithConfusionMatrices, Aggregator):
+class DawidSkene(Published, WithConfusionMatrices, Aggregator):
     """Dawid and Skene's estimator: EM from the votes.
 
     Parameters
@@ -67,10 +66,8 @@ class DawidSkene(WithHardItems, WithConfusionMatrices, Aggregator):
         (C, K) concentrations takes over what is known of some of them. What is below
         one counts as one: a mode needs it.
     dependence : "learn", float or None
-        None: the published method, whose probabilities are far too sure on real
-        crowds. Otherwise the labels are made at the end as in :class:`BCC`: dependent
-        answers count for less, some items are hard, and each item's own contribution
-        is removed from the counts.
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter : int
         The most iterations.
     tol : float or None
@@ -112,7 +109,7 @@ class DawidSkene(WithHardItems, WithConfusionMatrices, Aggregator):
         self,
         *,
         annotator_prior: Any = "flat",
-        dependence: float | int | str | None = None,
+        dependence: float | int | str | None = "learn",
         max_iter: int = 1000,
         tol: float | int | None = 1e-7,
         progress: bool | None = None,
@@ -124,8 +121,7 @@ class DawidSkene(WithHardItems, WithConfusionMatrices, Aggregator):
         self.progress = progress
 
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
-        if self.dependence is not None:
-            checked_dependence(self.dependence)
+        self._check_dependence()
         answers, gold = annotations.codes, annotations.gold_codes
         given = crowd.annotator_prior(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
@@ -150,13 +146,14 @@ class DawidSkene(WithHardItems, WithConfusionMatrices, Aggregator):
             proba = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
         classes = class_shares(proba)
         counts = given + crowd.soft_counts(answers, proba)
-        end = finished(
-            Known.of_answers(answers, gold, proba, classes),
-            ConfusionMatrices(given, counts),
-            self.dependence,
-        )
+        skills = ConfusionMatrices(given, counts)
+        if self.dependence is None:
+            return Learned(proba, classes, skills.with_doubt(answers, proba)), trace
+        diagonal = crowd.diagonal_prior(*answers.shape[2:], 4.0, 1.0)[None]
+        found = pooled(answers, gold, proba, (diagonal,), self.dependence)
+        skills = skills.with_labels(answers, found)
         learned = Learned(
-            end.proba, classes, end.skills,
-            calibration=end.calibration, hard=end.labels.hard,
+            found.proba, classes, skills,
+            calibration=found.calibration, pool=found.pool,
         )  # fmt: skip
         return learned, trace

@@ -15,7 +15,7 @@ from wisecrowd._checks import number, random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import Aggregator, Learned
+from wisecrowd.base import Aggregator, Learned, Published
 from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
@@ -107,7 +107,7 @@ def starting_rho(
     return out
 
 
-class EBCC(Aggregator):
+class EBCC(Published, Aggregator):
     """Enhanced Bayesian classifier combination: annotators who err together.
 
     Each class has subtypes of items, such as easy and misleading ones, and each
@@ -130,6 +130,9 @@ class EBCC(Aggregator):
         Random starts.
     random_state : int, RandomState or None
         Seed of the starts.
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter, tol, progress
         As in :class:`DawidSkene`, for each start.
 
@@ -164,6 +167,7 @@ class EBCC(Aggregator):
         class_pseudo_items: float | int = 1.0,
         annotator_prior: Any = "published",
         n_starts: int = 5,
+        dependence: float | int | str | None = "learn",
         random_state: Any = 0,
         max_iter: int = 500,
         tol: float | int | None = 1e-6,
@@ -174,6 +178,7 @@ class EBCC(Aggregator):
         self.class_pseudo_items = class_pseudo_items
         self.annotator_prior = annotator_prior
         self.n_starts = n_starts
+        self.dependence = dependence
         self.random_state = random_state
         self.max_iter = max_iter
         self.tol = tol

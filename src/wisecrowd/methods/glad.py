@@ -13,7 +13,7 @@ from wisecrowd._checks import InputError, one_of
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import Aggregator, Learned
+from wisecrowd.base import Aggregator, Learned, Published
 from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
@@ -74,7 +74,7 @@ def better_params(
     return split(found.x) if found.fun <= loss(start)[0] else params
 
 
-class GLAD(Aggregator):
+class GLAD(Published, Aggregator):
     """GLAD: an ability for every annotator, an easiness for every item, by EM.
 
     Finds the maximum a posteriori. Answers that are not classes (such as "can't
@@ -91,6 +91,9 @@ class GLAD(Aggregator):
     ability_spread, easiness_spread : float
         Standard deviations of the Gaussian priors on the ability (mean 1) and on the
         log easiness (mean 0).
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter, tol, progress
         As in :class:`DawidSkene`.
 
@@ -138,6 +141,7 @@ class GLAD(Aggregator):
         class_prior: Literal["uniform", "learned"] = "uniform",
         ability_spread: float | int = 1.0,
         easiness_spread: float | int = 1.0,
+        dependence: float | int | str | None = "learn",
         max_iter: int = 1000,
         tol: float | int | None = 1e-7,
         progress: bool | None = None,
@@ -145,6 +149,7 @@ class GLAD(Aggregator):
         self.class_prior = class_prior
         self.ability_spread = ability_spread
         self.easiness_spread = easiness_spread
+        self.dependence = dependence
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import BinaryClassifier, Learned, WithConfusionMatrices
+from wisecrowd.base import BinaryClassifier, Learned, Published, WithConfusionMatrices
 from wisecrowd.fit.em import climb, least_gain, threads_for
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
@@ -168,7 +168,7 @@ def best_start(
     return max(steps, key=lambda step: step.value)
 
 
-class GPEP(WithConfusionMatrices, BinaryClassifier):
+class GPEP(Published, WithConfusionMatrices, BinaryClassifier):
     """Rodrigues's estimator: a Gaussian process classifier learned with the annotators.
 
     Two classes, as published. The time grows with the cube of the number of items that
@@ -183,6 +183,9 @@ class GPEP(WithConfusionMatrices, BinaryClassifier):
     scaling : {"auto", "each", "one", "none"}
         Divide each feature by its own standard deviation, or all by one number. "auto"
         uses one number if the standard deviations are similar.
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter : int
         The most updates of the annotators. Between two of them, the kernel climbs the
         evidence by a few steps.
@@ -246,12 +249,14 @@ class GPEP(WithConfusionMatrices, BinaryClassifier):
         *,
         annotator_prior: Any = "flat",
         scaling: str = "auto",
+        dependence: float | int | str | None = "learn",
         max_iter: int = 100,
         tol: float | int | None = 1e-5,
         progress: bool | None = None,
     ) -> None:
         self.annotator_prior = annotator_prior
         self.scaling = scaling
+        self.dependence = dependence
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress

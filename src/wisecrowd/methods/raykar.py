@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
+from wisecrowd.base import CrowdClassifier, Learned, Published, WithConfusionMatrices
 from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet, logistic
@@ -33,7 +33,7 @@ class State(NamedTuple):
     weights: Weights
 
 
-class Raykar(WithConfusionMatrices, CrowdClassifier):
+class Raykar(Published, WithConfusionMatrices, CrowdClassifier):
     """Raykar's estimator: a logistic regression learned with the annotators, by EM.
 
     Two classes have one vector of weights, as published; more have a multinomial
@@ -53,6 +53,9 @@ class Raykar(WithConfusionMatrices, CrowdClassifier):
     scaling : {"auto", "each", "one", "none"}
         Divide each feature by its own standard deviation, or all by one number. "auto"
         uses one number if the standard deviations are similar.
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter, tol, progress
         As in :class:`DawidSkene`.
 
@@ -106,6 +109,7 @@ class Raykar(WithConfusionMatrices, CrowdClassifier):
         l2: float | int | str = "auto",
         annotator_prior: Any = "flat",
         scaling: str = "auto",
+        dependence: float | int | str | None = "learn",
         max_iter: int = 1000,
         tol: float | int | None = 1e-7,
         progress: bool | None = None,
@@ -113,6 +117,7 @@ class Raykar(WithConfusionMatrices, CrowdClassifier):
         self.l2 = l2
         self.annotator_prior = annotator_prior
         self.scaling = scaling
+        self.dependence = dependence
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import CrowdClassifier, Learned
+from wisecrowd.base import CrowdClassifier, Learned, Published
 from wisecrowd.features import checked_features
 from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
@@ -49,7 +49,7 @@ def annotator_precision(l2: float | int | str, n_features: int) -> Precision:
     return Precision(float(l2), OFFSET_PRECISION)
 
 
-class Yan(CrowdClassifier):
+class Yan(Published, CrowdClassifier):
     """Yan's estimator: who is right depends on the item, by EM.
 
     A logistic (two classes, as published) or multinomial regression learns the classes.
@@ -68,6 +68,9 @@ class Yan(CrowdClassifier):
     scaling : {"auto", "each", "one", "none"}
         Divide each feature by its own standard deviation, or all by one number. "auto"
         uses one number if the standard deviations are similar.
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter, tol, progress
         As in :class:`DawidSkene`.
 
@@ -119,6 +122,7 @@ class Yan(CrowdClassifier):
         l2: float | int | str = "auto",
         annotator_l2: float | int | str = "auto",
         scaling: str = "auto",
+        dependence: float | int | str | None = "learn",
         max_iter: int = 1000,
         tol: float | int | None = 1e-6,
         progress: bool | None = None,
@@ -126,6 +130,7 @@ class Yan(CrowdClassifier):
         self.l2 = l2
         self.annotator_l2 = annotator_l2
         self.scaling = scaling
+        self.dependence = dependence
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress

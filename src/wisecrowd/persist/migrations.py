@@ -68,7 +68,6 @@ def _skills_1(name: str, settings: Values, old: Values) -> Any:
     return ConfusionMatrices(
         prior,
         counts,
-        dependence=float(old.get("dependence_", 0.0)),
         hit_variance=old["hit_variance_"],
     )
 
@@ -105,14 +104,21 @@ def _gp_1(old: Values) -> SparseGP:
 def from_version_2(
     name: str, settings: Values, fitted: Values
 ) -> tuple[Values, Values]:
-    """Version 2 did not keep which items are hard: `learned_.hard` stays None."""
+    """Version 3 added which items are hard, which nothing needs any more."""
     return settings, fitted
 
 
 def from_version_3(
     name: str, settings: Values, fitted: Values
 ) -> tuple[Values, Values]:
-    """Version 3 took the features as independent of the answers: `shared` stays 0."""
+    """Version 4 added what annotators and features share, of no use any more."""
+    return settings, fitted
+
+
+def from_version_4(
+    name: str, settings: Values, fitted: Values
+) -> tuple[Values, Values]:
+    """Version 4 had no pool: new items are labelled as if answers were independent."""
     return settings, fitted
 
 
@@ -120,5 +126,6 @@ MIGRATIONS: dict[int, Migration] = {
     1: from_version_1,
     2: from_version_2,
     3: from_version_3,
+    4: from_version_4,
 }
 """From a version of the file format to what makes the next one of it."""

@@ -9,13 +9,13 @@ _WHERE = {
     "wisecrowd.maths.crowd": ("Hyperprior",),
     "wisecrowd.maths.fourier_features": ("FourierProcess",),
     "wisecrowd.maths.full_process": ("FullProcess",),
-    "wisecrowd.maths.hard_items": ("HardItems",),
     "wisecrowd.maths.gp.class_posterior": ("Conditional", "Factorised"),
     "wisecrowd.maths.gp.deep": ("Deep",),
     "wisecrowd.maths.gp.kernels": ("Linear", "Product", "Stationary", "Sum"),
     "wisecrowd.maths.gp.links": ("RobustMax", "Softmax"),
     "wisecrowd.maths.logistic": ("Logistic",),
     "wisecrowd.maths.networks": ("ConvNet", "MLP", "Network"),
+    "wisecrowd.maths.pool": ("Pool",),
     "wisecrowd.maths.scaling": ("Scaling",),
     "wisecrowd.methods.gpep": ("EPProcess",),
     "wisecrowd.methods.svgpcr.record": ("SparseGP",),
@@ -29,6 +29,15 @@ _WHERE = {
 }
 RECORDS = {name: module for module, names in _WHERE.items() for name in names}
 """From the name of a record to the module that has it."""
+
+
+RETIRED: dict[str, tuple[str, ...]] = {
+    "ConfusionMatrices": ("dependence", "hard_share", "shared"),
+    "Learned": ("hard",),
+}
+"""Fields that records of older versions have, and that are not needed any more."""
+FORMER = ("HardItems",)
+"""Records of older versions that nothing is made of any more."""
 
 
 def is_record(value: Any) -> bool:
@@ -45,5 +54,11 @@ def parts(record: Any) -> dict[str, Any]:
 
 
 def made(name: str, values: dict[str, Any]) -> Any:
-    """Return the record of that name; an unknown name is a KeyError."""
+    """Return the record of that name; an unknown name is a KeyError.
+
+    One that only older versions had is None.
+    """
+    if name in FORMER:
+        return None
+    values = {k: v for k, v in values.items() if k not in RETIRED.get(name, ())}
     return getattr(import_module(RECORDS[name]), name)(**values)

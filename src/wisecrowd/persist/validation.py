@@ -18,8 +18,8 @@ from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
 from wisecrowd.maths.fourier_features import FourierProcess
 from wisecrowd.maths.full_process import FullProcess
-from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.maths.logistic import Logistic
+from wisecrowd.maths.pool import Pool
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.methods.crowd_em import CrowdEM
 from wisecrowd.methods.gpep import EPProcess
@@ -64,8 +64,8 @@ def check_model(model: Any) -> None:
     _check_record(learned.skills, "skills", sizes | {"D": n_features})
     if learned.calibration is not None:
         _check_calibration(_of_type(learned.calibration, "calibration", Calibration))
-    if learned.hard is not None:
-        _check_hard_items(_of_type(learned.hard, "hard", HardItems), sizes)
+    if learned.pool is not None:
+        _check_pool(_of_type(learned.pool, "pool", Pool), sizes)
     if hasattr(model, "easiness_"):
         _check_array(model.easiness_, "easiness_", (sizes["N"],), above=0.0)
     if isinstance(model, CrowdEM) or "sharpness_" in vars(model):
@@ -81,13 +81,18 @@ def _check_calibration(found: Calibration) -> None:
         _check_number(value, name, least, most)
 
 
-def _check_hard_items(hard: HardItems, sizes: Sizes) -> None:
-    _check_array(hard.proba, "hard", (sizes["N"],), least=0.0)
-    _check_array(hard.decoy, "decoy", (sizes["N"],), least=-1.0)
-    if hard.proba.max() > 1 or hard.decoy.dtype.kind != "i":
-        raise Unfit("hard is not a probability, or decoy is not a code of a class")
-    if hard.decoy.max() >= sizes["C"]:
-        raise Unfit("decoy has a code that no class has")
+def _check_pool(pool: Pool, sizes: Sizes) -> None:
+    for name in ("dependence", "votes", "explained"):
+        _check_number(getattr(pool, name), name, 0.0, 1.0)
+    for name in ("features", "exponent", "n_mean"):
+        _check_number(getattr(pool, name), name, 0.0, MAX_COUNT)
+    _check_array(pool.shift, "shift", (sizes["C"],), least=-MAX_LOG)
+    _check_array(pool.lean, "lean", (sizes["A"],), least=-MAX_LOG)
+    _check_array(pool.selective, "selective", (sizes["A"],), least=0.0)
+    if max(np.abs(pool.shift).max(), np.abs(pool.lean).max()) > MAX_LOG:
+        raise Unfit("shift or lean is out of range")
+    if pool.selective.max() > 1:
+        raise Unfit("selective is not a probability")
 
 
 def _check_vocabularies(model: Any) -> Sizes:
@@ -151,10 +156,10 @@ def _check_confusion_matrices(skills: ConfusionMatrices, sizes: Sizes) -> None:
         raise Unfit(f"prior has {n_priors} tables for {n} annotators")
     _check_counts(skills.prior, "prior", (n_priors, *table))
     _check_counts(skills.counts, "counts", (n, *table))
-    _check_number(skills.dependence, "dependence", 0.0, 1.0)
-    _check_number(skills.hard_share, "hard_share", 0.0, 0.5)
-    if skills.hit_variance is not None:
-        _check_array(skills.hit_variance, "hit_variance", (n,))
+    _check_number(skills.doubt, "doubt", 0.0, 1.0)
+    for name in ("hit_variance", "n_compared"):
+        if getattr(skills, name) is not None:
+            _check_array(getattr(skills, name), name, (n,), least=0.0)
     if skills.hyper is not None:
         _of_type(skills.hyper, "hyper", tuple)
         for value in skills.hyper:

@@ -11,9 +11,6 @@ FLAGGED = 0.9
 CERTAIN = 0.95
 """The label of an item counts as certain from this probability on."""
 
-PROBABLY_HARD = 0.5
-"""An item counts as probably hard from this probability on."""
-
 ADVERSARY, SPAMMER = "adversary", "spammer"
 
 
@@ -45,16 +42,6 @@ def flagged(annotators: pd.DataFrame) -> dict[str, list[Any]]:
         "adversaries": who[flag == ADVERSARY].tolist(),
         "spammers": who[flag == SPAMMER].tolist(),
     }
-
-
-def n_suspected(items: pd.DataFrame) -> int:
-    """Return how many rows of a label table say what the item is mistaken for."""
-    return int(items["mistaken_for"].notna().sum())
-
-
-def n_probably_hard(items: pd.DataFrame) -> int:
-    """Return how many rows of a label table are of items that are probably hard."""
-    return int((items["hard"] >= PROBABLY_HARD).sum())
 
 
 def n_certain(items: pd.DataFrame) -> int:

@@ -8,13 +8,11 @@ import pandas as pd
 
 from wisecrowd._checks import listed
 from wisecrowd.annotations import Annotations
-from wisecrowd.maths.dependence import weight_of_answers
 from wisecrowd.metrics import scores
-from wisecrowd.results.flags import flagged, n_certain, n_probably_hard, n_suspected
+from wisecrowd.results.flags import flagged, n_certain
 from wisecrowd.results.tables import (
     annotator_table,
     class_table,
-    hardest_items,
     label_table,
 )
 
@@ -48,7 +46,6 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
     1
     """
     items, annotators = label_table(model, annotations), annotator_table(model)
-    answers_per_item, independent = answers_that_count(annotations, model.dependence_)
     return plain(
         {
             "method": model.method.name,
@@ -62,9 +59,8 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
             "bound": model.trace_["bound"].iloc[-1],
             "seconds": model.trace_["seconds"].iloc[-1],
             "dependence": model.dependence_,
-            "answers_per_item": answers_per_item,
-            "independent_answers_per_item": independent,
-            "hard_items": _hard_items(model, items),
+            "answers_per_item": answers_per_item(annotations),
+            "independent_answers_per_item": model.worth_,
             "gold": gold_scores(model, annotations),
             "calibration": model.calibration_ and model.calibration_._asdict(),
             **flagged(annotators),
@@ -76,30 +72,10 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
     )
 
 
-def _hard_items(model: Any, items: pd.DataFrame) -> dict[str, Any] | None:
-    """Return how many items are hard, and the hardest; None if the model has none."""
-    if "hard" not in items:
-        return None
-    return {
-        "share": model.hard_share_,
-        "n_suspected": n_suspected(items),
-        "n_probable": n_probably_hard(items),
-        "hardest": hardest_items(items),
-    }
-
-
-def answers_that_count(
-    annotations: Annotations, dependence: float
-) -> tuple[float, float]:
-    """Return the mean answers per answered item, and how many independent ones.
-
-    n answers count as n times their weight in the label
-    (`maths.dependence.weight_of_answers`).
-    """
-    n_of_item = annotations.codes.n_per_item
-    n_mean = len(annotations) / max(int((n_of_item > 0).sum()), 1)
-    weight = weight_of_answers(np.array([n_mean]), dependence)[0]
-    return n_mean, float(n_mean * weight)
+def answers_per_item(annotations: Annotations) -> float:
+    """Return the mean number of answers of items that have any."""
+    n_answered = int((annotations.codes.n_per_item > 0).sum())
+    return len(annotations) / max(n_answered, 1)
 
 
 def cautions(annotations: Annotations) -> list[str]:

@@ -23,28 +23,12 @@ def label_table(model: Any, annotations: Annotations) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of :func:`probability_table`. If the model has hard items, after the
-        margin also hard (the probability that the item is hard) and mistaken_for
-        (:func:`mistaken_for`).
+        The columns of :func:`probability_table`.
     """
     n_answers = annotations.codes.n_per_item
-    table = probability_table(
+    return probability_table(
         model.items_, model.label_proba_, model.classes_, n_answers
     )
-    if hasattr(model, "hard_proba_"):
-        place = list(table.columns).index("margin") + 1
-        table.insert(place, "hard", model.hard_proba_)
-        table.insert(place + 1, "mistaken_for", mistaken_for(model))
-    return table
-
-
-def mistaken_for(model: Any) -> Any:
-    """Return the class that each item is mistaken for, or None.
-
-    A class is named where the answers make the item more probably hard than the average
-    item: where `hard_proba_` is above `hard_share_`.
-    """
-    return np.where(model.hard_proba_ > model.hard_share_, model.decoy_, None)
 
 
 def probability_table(
@@ -117,23 +101,6 @@ def uncertain_items(items: pd.DataFrame, most: int = 5) -> pd.DataFrame:
         4, "next_probability", (rows["probability"] - rows["margin"]).to_numpy()
     )
     return found
-
-
-def hardest_items(items: pd.DataFrame, most: int = 5) -> pd.DataFrame:
-    """Return the items that most probably mislead annotators, the hardest first.
-
-    Parameters
-    ----------
-    items : DataFrame
-        A label table with the columns hard and mistaken_for. Items that are mistaken
-        for nothing are not shown.
-    most : int
-        The most rows.
-    """
-    rows = items[items["mistaken_for"].notna()]
-    rows = rows.sort_values("hard", ascending=False, kind="stable").head(most)
-    shown = ["item", "label", "probability", "mistaken_for", "hard", "n_answers"]
-    return rows[shown].reset_index(drop=True)
 
 
 def annotator_table(model: Any, level: float = 0.95) -> pd.DataFrame:

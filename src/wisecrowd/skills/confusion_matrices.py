@@ -13,9 +13,13 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd, dirichlet, gold_ruler, hard_items
-from wisecrowd.maths.dependence import learned_dependence, weight_per_item
+from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths.pool import Pooled
 from wisecrowd.skills.summary import summary_of_counts
+
+DOUBT = 0.4
+"""Times the weight of the votes: by how much labels are wrong together. The votes count
+where the crowd gives reason to doubt its matrices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,25 +34,23 @@ class ConfusionMatrices:
         Concentrations after the answers.
     hyper : Hyperprior or None
         The prior of the prior, where that is learned.
-    dependence : float
-        ρ, the correlation of two answers on one item given its class.
-    hard_share : float
-        The share of hard items, which mislead several annotators at once.
     hit_variance : array (A,) or None
         Variance of the number of right answers per annotator, as the classes are
         uncertain; None: not computed yet.
-    shared : float
-        Correlation of the crowd's mistakes with those of the features; 0 without
-        features.
+    n_compared : array (A,) or None
+        Answers of each annotator on items that others answered too.
+    doubt : float
+        Standard deviation of the share of right answers that all annotators have in
+        common, because the labels may be wrong together; relative to that of one
+        answer.
     """
 
     prior: Float[np.ndarray, "P C K"]
     counts: Float[np.ndarray, "A C K"]
     hyper: crowd.Hyperprior | None = None
-    dependence: float = 0.0
-    hard_share: float = 0.0
     hit_variance: Float[np.ndarray, " A"] | None = None
-    shared: float = 0.0
+    n_compared: Float[np.ndarray, " A"] | None = None
+    doubt: float = 0.0
 
     @classmethod
     def before_answers(
@@ -71,50 +73,6 @@ class ConfusionMatrices:
     ) -> Float[np.ndarray, "N C"]:
         """Return the same, the item's own part removed from the counts (CVB0)."""
         return crowd.evidence_of_others(answers, self.counts, proba)
-
-    def with_learned_hard_share(
-        self,
-        answers: Answers,
-        log_class: Float[np.ndarray, "1 C"],
-        proba: Float[np.ndarray, "N C"],
-    ) -> "ConfusionMatrices":
-        """Return the same skills, with the share of hard items learned from answers."""
-        if not self.hard_share:
-            return self
-        some = hard_items.items_to_learn_from(answers.n_items)
-        part = answers.of_items(some)
-        weight = self._weight(part)
-        given = crowd.given_others(part, self.counts, proba[some])
-        share = hard_items.learned_share(part, given, weight, weight * log_class)
-        return replace(self, hard_share=share)
-
-    def final_labels(
-        self,
-        answers: Answers,
-        log_class: Float[np.ndarray, "#N C"],
-        gold: Int[np.ndarray, " N"],
-        proba: Float[np.ndarray, "N C"] | None,
-        of_features: float | Float[np.ndarray, "#N C"] = 0.0,
-    ) -> hard_items.FinalLabels:
-        """Return the labels: some items are hard, and answers depend on one another.
-
-        `proba` are the labels that the skills were learned from; each item's own part
-        in them is left out. None: the items are new. The shares of the classes,
-        `log_class`, are discounted for dependence as the answers are, so that the
-        discount changes no label. What is known `of_features` is not discounted.
-        """
-        weight = self._weight(answers)
-        if proba is None:
-            given = self.confusion()[answers.annotator, :, answers.answer]
-        else:
-            given = crowd.given_others(answers, self.counts, proba)
-        prior = weight * log_class + of_features
-        return hard_items.labels_with_decoys(
-            answers, given, weight, prior, gold, self.hard_share
-        )
-
-    def _weight(self, answers: Answers) -> Float[np.ndarray, "N 1"]:
-        return weight_per_item(answers, self.dependence, self.shared)
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
@@ -139,38 +97,36 @@ class ConfusionMatrices:
         """Return the skills for these class probabilities of the items."""
         return self.updated(self.statistics(answers, proba))
 
-    def with_dependence(self, dependence: float | int | str) -> "ConfusionMatrices":
-        """Return the same skills for this setting; "learn" begins with 0.
-
-        With 0, answers are independent given the class, so there are no hard items.
-        """
-        known = 0.0 if dependence == "learn" else float(dependence)
-        hard = hard_items.HARD_SHARE if dependence != 0 else 0.0
-        return replace(self, dependence=known, hard_share=hard)
-
-    def with_learned_dependence(
+    def with_doubt(
         self,
         answers: Answers,
-        log_prior: Float[np.ndarray, "N C"],
-        rng: np.random.RandomState,
-    ) -> "ConfusionMatrices":
-        """Return the same skills, with ρ estimated from the answers."""
-        learned = learned_dependence(answers, self.confusion(), log_prior, rng)
-        return replace(self, dependence=learned)
-
-    def with_shared(self, shared: float) -> "ConfusionMatrices":
-        """Return the same skills, with this correlation with the features."""
-        return replace(self, shared=shared)
-
-    def with_dials(self, dials: gold_ruler.Dials) -> "ConfusionMatrices":
-        """Return the same skills, with the dependence and hard share of gold."""
-        return replace(self, dependence=dials.dependence, hard_share=dials.hard_share)
-
-    def with_doubt(
-        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+        proba: Float[np.ndarray, "N C"],
+        doubt: float = 0.0,
     ) -> "ConfusionMatrices":
         """Keep how uncertain it is which of each annotator's answers are right."""
-        return replace(self, hit_variance=crowd.hit_variance(answers, proba))
+        return replace(
+            self,
+            hit_variance=crowd.hit_variance(answers, proba),
+            n_compared=crowd.n_compared(answers),
+            doubt=doubt,
+        )
+
+    def priors(self) -> tuple[Array, ...]:
+        """Return the priors under which the pool reads the answers.
+
+        A learned one knows which classes the crowd confuses. A diagonal one beside it
+        expects everybody to be good, so that a busy guesser does not decide what the
+        classes are. A prior that was given stands alone.
+        """
+        if self.hyper is None:
+            return (self.prior,)
+        n_classes, n_answers = self.prior.shape[1:]
+        return self.prior, crowd.diagonal_prior(n_classes, n_answers, 4.0, 1.0)[None]
+
+    def with_labels(self, answers: Answers, found: Pooled) -> "ConfusionMatrices":
+        """Return the skills for the final labels; the prior stays as it is."""
+        seen = self.with_statistics(self.statistics(answers, found.proba))
+        return seen.with_doubt(answers, found.proba, DOUBT * found.pool.votes)
 
     def divergence(self) -> float:
         """Σ KL(Dir(counts) ‖ Dir(prior)) over annotators and classes."""
@@ -194,8 +150,11 @@ class ConfusionMatrices:
         self, class_prior: Float[np.ndarray, " C"], level: float
     ) -> pd.DataFrame:
         """Return one row per annotator."""
-        doubt: Any = 0.0 if self.hit_variance is None else self.hit_variance
-        return summary_of_counts(self.counts, self.prior, doubt, class_prior, level)
+        variance: Any = 0.0 if self.hit_variance is None else self.hit_variance
+        return summary_of_counts(
+            self.counts, self.prior, variance, class_prior, level,
+            doubt=self.doubt, n_compared=self.n_compared,
+        )  # fmt: skip
 
     # -- new items --------------------------------------------------------------
 
@@ -213,7 +172,9 @@ class ConfusionMatrices:
         else:
             silent = counts.sum((1, 2)) <= prior.sum()
             counts[unknown | silent] = self._of_the_crowd(prior)
-        return replace(self, prior=prior, counts=counts, hit_variance=None)
+        return replace(
+            self, prior=prior, counts=counts, hit_variance=None, n_compared=None
+        )
 
     def _of_the_crowd(self, prior: Array) -> Array:
         """Return the mean confusion matrix of those who answered, as concentrations."""
@@ -231,11 +192,5 @@ class ConfusionMatrices:
         of_features: bool,
     ) -> Float[np.ndarray, "N C"]:
         """p(z | answers): given the skills, the mean confusion is exact."""
-        unknown = np.full(answers.n_items, -1)
-        none = np.zeros((1, answers.n_classes))
-        if not of_features:
-            return self.final_labels(answers, log_prior, unknown, None).proba
-        # Without answers, the prediction itself: there is nothing to be shared with.
-        answered = answers.n_per_item[:, None] > 0
-        features = log_prior / np.where(answered, 1 + self.shared, 1.0)
-        return self.final_labels(answers, none, unknown, None, features).proba
+        said = crowd.evidence_per_item(answers, np.log(self.confusion()))
+        return crowd.posterior(log_prior + said)[0]

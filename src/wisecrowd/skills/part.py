@@ -8,7 +8,6 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.maths.hard_items import FinalLabels
 
 AnySkills = TypeVar("AnySkills", bound="Skills")
 
@@ -67,19 +66,6 @@ class LearnableSkills(Skills, Protocol):
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Float[np.ndarray, "N C"]:
         """Return the same, with the item's own part in the skills left out."""
-
-    def final_labels(
-        self,
-        answers: Answers,
-        log_class: Float[np.ndarray, "#N C"],
-        gold: Int[np.ndarray, " N"],
-        proba: Float[np.ndarray, "N C"] | None,
-        of_features: float | Float[np.ndarray, "#N C"] = 0.0,
-    ) -> FinalLabels:
-        """Return the labels, each item's own part in the skills left out.
-
-        `proba` are the labels that the skills were learned from; None: new items.
-        """
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]

@@ -1,4 +1,6 @@
-"""How good each annotator is, and how sure that is, from Dirichlet counts."""
+"""How good each annotator is, and how sure that is, from counts of answers."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,8 +10,9 @@ from scipy.special import expit, logit
 from wisecrowd._types import Array
 from wisecrowd.maths import crowd, dirichlet
 
-TOGETHER = 2.0  # labels that share annotators are wrong together: see docs/choosing.md
 SPAMMER_PRIOR = 0.1  # share of spammers before any answer is seen; stated in the docs
+COMPARED = 10  # answers on items that others answered too, before anybody is flagged
+TOWARDS_GUESSING = 5.0  # answers per row by which informativeness is held at 0
 
 
 def summary_of_counts(
@@ -18,8 +21,26 @@ def summary_of_counts(
     hit_variance: Float[np.ndarray, " A"] | float,
     class_prior: Float[np.ndarray, " C"],
     level: float,
+    *,
+    doubt: float = 0.0,
+    n_compared: Float[np.ndarray, " A"] | None = None,
 ) -> pd.DataFrame:
     """Return one row per annotator: accuracy with its interval, and what to flag.
+
+    Parameters
+    ----------
+    counts, prior : arrays (A, C, K)
+        Concentrations after and before the answers.
+    hit_variance : array (A,)
+        Variance of the number of right answers, because the labels are uncertain.
+    class_prior : array (C,)
+        The shares of the classes.
+    level : float
+        Of the intervals.
+    doubt : float
+        What the labels may be wrong by together, relative to one answer.
+    n_compared : array (A,), optional
+        Answers on items that others answered too; without them nobody is flagged.
 
     Columns
     -------
@@ -30,28 +51,48 @@ def summary_of_counts(
         Share of the class's uncertainty that one answer removes: 0 for a spammer,
         1 for an annotator without errors and also for a perfect adversary.
     spammer
-        Probability that the answers do not depend on the class.
+        Probability that the answers do not depend on the class. 0 where the interval
+        of the accuracy is above chance.
     adversarial
         Probability that the answers do depend on the class, with an accuracy below
-        chance, 1 / C.
+        chance.
     """
-    doubt = np.broadcast_to(TOGETHER * np.asarray(hit_variance), len(counts))
-    hits, misses = dirichlet.doubtful_beta(
-        *dirichlet.hits_and_misses(counts, prior, class_prior), doubt
-    )
+    hits, misses = dirichlet.hits_and_misses(counts, prior, class_prior)
+    n = hits + misses
+    together = doubt**2 * hits * misses / n * (n + 1)
+    hits, misses = dirichlet.doubtful_beta(hits, misses, hit_variance + together)
     low, high = dirichlet.beta_interval(hits, misses, level)
-    spammer = spammer_proba(counts - prior)
-    below_chance = dirichlet.beta_below(hits, misses, 1 / counts.shape[1])
+    seen = counts - prior
+    chance = chance_accuracy(seen, class_prior)
+    spammer = np.where(low > chance, 0.0, spammer_proba(seen))
+    adversarial = (1 - spammer) * dirichlet.beta_below(hits, misses, chance)
+    if n_compared is not None:
+        enough = n_compared >= COMPARED
+        spammer = np.where(enough, spammer, np.minimum(spammer, SPAMMER_PRIOR))
+        adversarial = np.where(enough, adversarial, 0.0)
     return pd.DataFrame(
         {
             "accuracy": hits / (hits + misses),
             "low": low,
             "high": high,
-            "informativeness": informativeness(dirichlet.mean(counts), class_prior),
+            "informativeness": informativeness_of_counts(seen, class_prior),
             "spammer": spammer,
-            "adversarial": (1 - spammer) * below_chance,
+            "adversarial": adversarial,
         }
     )
+
+
+def chance_accuracy(
+    seen: Float[np.ndarray, "A C K"], class_prior: Float[np.ndarray, " C"]
+) -> Float[np.ndarray, " A"]:
+    """Return the accuracy of somebody who gives the same answers to random items.
+
+    1 / C for who gives all answers equally often; the share of a class for who always
+    names it.
+    """
+    given = seen.sum(1) + class_prior.sum() / seen.shape[2]
+    share = (given / given.sum(1, keepdims=True))[:, : len(class_prior)]
+    return share @ class_prior
 
 
 def spammer_proba(seen: Float[np.ndarray, "A C K"]) -> Float[np.ndarray, " A"]:
@@ -71,3 +112,24 @@ def informativeness(confusion: Array, class_prior: Array) -> Array:
     information = dirichlet.mutual_information(confusion, class_prior)
     uncertainty = float(crowd.entropy(class_prior)) or 1.0  # 0: nothing to remove
     return information / uncertainty
+
+
+def informativeness_of_counts(
+    seen: Float[np.ndarray, "A C K"], class_prior: Float[np.ndarray, " C"]
+) -> Float[np.ndarray, " A"]:
+    """Return the informativeness that the answers themselves show, at least 0.
+
+    Rows with few answers are held at the annotator's own shares of answers, that is at
+    guessing. A table of random answers shows some information as well, (C' − 1)(K' − 1)
+    / 2n nats with the C' classes and K' answers that occur; it is subtracted.
+    """
+    given = seen.sum(1, keepdims=True)
+    n = np.maximum(given.sum(2), 1e-9)
+    rows = seen + TOWARDS_GUESSING * (given + 1e-9) / (given + 1e-9).sum(
+        2, keepdims=True
+    )
+    found = informativeness(dirichlet.mean(rows), class_prior)
+    n_classes, n_answers = ((seen.sum(axis) > 0.5).sum(1) for axis in (2, 1))
+    by_chance: Any = (n_classes - 1) * (n_answers - 1) / (2 * n[:, 0])
+    uncertainty = float(crowd.entropy(class_prior)) or 1.0
+    return np.maximum(found - by_chance / uncertainty, 0.0)

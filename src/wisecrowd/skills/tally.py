@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from wisecrowd._checks import random_numbers
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd, dirichlet, hard_items
+from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.skills.summary import summary_of_counts
 
 SMOOTHING = 1.0  # answers that everybody is granted in every cell
@@ -147,19 +147,6 @@ class Trusted:
     ) -> Float[np.ndarray, "N C"]:
         """Return the same: nothing is learned about the annotator."""
         return self.evidence(answers)
-
-    def final_labels(
-        self,
-        answers: Answers,
-        log_class: Float[np.ndarray, "#N C"],
-        gold: Int[np.ndarray, " N"],
-        proba: Float[np.ndarray, "N C"] | None,
-        of_features: float | Float[np.ndarray, "#N C"] = 0.0,
-    ) -> hard_items.FinalLabels:
-        """Return the labels: what was named, or the prior where nothing was."""
-        said = self.evidence(answers) + log_class + of_features
-        said = crowd.clamped(said, gold)
-        return hard_items.FinalLabels(crowd.posterior(said)[0], None)
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]

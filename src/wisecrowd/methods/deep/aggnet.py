@@ -111,6 +111,9 @@ class AggNet(WithConfusionMatrices, NetworkClassifier):
     temperature : {"auto", None}
         Whether to divide the logits by a number that makes the held-out answers
         likeliest.
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     random_state : int, RandomState or None
         Seed of the weights, of dropout, of the batches and of the held-out items.
     progress : bool or None

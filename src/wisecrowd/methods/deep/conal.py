@@ -39,7 +39,7 @@ class CoNAL(LayerClassifier):
         Step size of Adam for the matrices and what mixes them.
     network, scaling, batch_size, max_epochs, tol, time_limit
         As in :class:`AggNet`.
-    learning_rate, held_out, temperature, random_state, progress
+    learning_rate, held_out, temperature, dependence, random_state, progress
         As in :class:`AggNet`.
 
     Attributes

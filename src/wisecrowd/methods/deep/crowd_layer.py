@@ -6,7 +6,7 @@ the answers that were given.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -51,7 +51,7 @@ class CrowdLayer(LayerClassifier):
         Step size of Adam for W.
     network, scaling, batch_size, max_epochs, tol, time_limit
         As in :class:`AggNet`.
-    learning_rate, held_out, temperature, random_state, progress
+    learning_rate, held_out, temperature, dependence, random_state, progress
         As in :class:`AggNet`.
 
     Attributes
@@ -89,6 +89,12 @@ class CrowdLayer(LayerClassifier):
     regularizer: str | None = None
     regularizer_strength: float | int | str = "auto"
 
+    published: ClassVar[dict[str, Any]] = {
+        "output": "softmax",
+        "annotator_l2": 0.0,
+        "annotator_rate": 1e-3,
+        "dependence": None,
+    }
     method = MethodInfo(
         name="crowd-layer",
         needs="features",
@@ -103,12 +109,6 @@ class CrowdLayer(LayerClassifier):
   year = {2018}
 }""",
     )
-
-    @classmethod
-    def as_published(cls, **settings: Any) -> "CrowdLayer":
-        """Return the paper's layer: softmax of activations, no prior, one rate."""
-        paper = {"output": "softmax", "annotator_l2": 0.0, "annotator_rate": 1e-3}
-        return cls(**{**paper, **settings})
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -10,7 +10,7 @@ from wisecrowd._checks import number, one_of, random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import CrowdClassifier
+from wisecrowd.base import CrowdClassifier, Published
 from wisecrowd.fit.stochastic import Schedule
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths.networks import Network
@@ -25,7 +25,7 @@ BATCH = 64
 
 # A dataclass only for its constructor, which scikit-learn reads the settings from.
 @dataclass(eq=False, repr=False)
-class NetworkClassifier(CrowdClassifier):
+class NetworkClassifier(Published, CrowdClassifier):
     """A network, its training and its predictions."""
 
     network: Any = "mlp"
@@ -38,6 +38,7 @@ class NetworkClassifier(CrowdClassifier):
     learning_rate: float | int = 1e-3
     held_out: float | int = 0.1
     temperature: str | None = "auto"
+    dependence: float | int | str | None = "learn"
     random_state: Any = 0
     progress: bool | None = None
 

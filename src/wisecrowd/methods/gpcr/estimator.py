@@ -10,7 +10,12 @@ from jaxtyping import Float
 from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import BinaryClassifier, Learned, WithConfusionMatrices
+from wisecrowd.base import (
+    BinaryClassifier,
+    Learned,
+    Published,
+    WithConfusionMatrices,
+)
 from wisecrowd.fit.em import climb, least_gain, threads_for
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
@@ -36,7 +41,7 @@ class Process(NamedTuple):
     n_rows: int  # of its largest square matrix
 
 
-class BinaryGPCR(WithConfusionMatrices, BinaryClassifier):
+class BinaryGPCR(Published, WithConfusionMatrices, BinaryClassifier):
     """A binary Gaussian process with a logistic link, learned with the annotators."""
 
     annotator_prior: Any

@@ -91,6 +91,9 @@ class RFFGPCR(FourierGPCR):
         uses one number if the standard deviations are similar.
     random_state : int, RandomState or None
         For drawing the frequencies.
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter, tol, progress
         As in :class:`DawidSkene`.
 
@@ -136,6 +139,7 @@ class RFFGPCR(FourierGPCR):
         variance: float | int = 1.0,
         learn_kernel: bool = True,
         scaling: str = "auto",
+        dependence: float | int | str | None = "learn",
         random_state: Any = 0,
         max_iter: int = 500,
         tol: float | int | None = 1e-5,
@@ -147,6 +151,7 @@ class RFFGPCR(FourierGPCR):
         self.variance = variance
         self.learn_kernel = learn_kernel
         self.scaling = scaling
+        self.dependence = dependence
         self.random_state = random_state
         self.max_iter = max_iter
         self.tol = tol
@@ -182,6 +187,9 @@ class VFFGPCR(FourierGPCR):
         uses one number if the standard deviations are similar.
     random_state : int, RandomState or None
         For drawing the frequencies.
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter, tol, progress
         As in :class:`DawidSkene`. The frequencies begin to move when variance and
         length-scale have converged, and may take `max_iter` iterations more.
@@ -227,6 +235,7 @@ class VFFGPCR(FourierGPCR):
         variance: float | int = 1.0,
         learn_kernel: bool = True,
         scaling: str = "auto",
+        dependence: float | int | str | None = "learn",
         random_state: Any = 0,
         max_iter: int = 500,
         tol: float | int | None = 1e-5,
@@ -238,6 +247,7 @@ class VFFGPCR(FourierGPCR):
         self.variance = variance
         self.learn_kernel = learn_kernel
         self.scaling = scaling
+        self.dependence = dependence
         self.random_state = random_state
         self.max_iter = max_iter
         self.tol = tol

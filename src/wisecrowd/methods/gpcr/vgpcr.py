@@ -44,6 +44,9 @@ class VGPCR(BinaryGPCR):
     scaling : {"auto", "each", "one", "none"}
         Divide each feature by its own standard deviation, or all by one number. "auto"
         uses one number if the standard deviations are similar.
+    dependence : "learn", float or None
+        How the labels are made at the end; see :class:`BCC`. None: the published
+        posterior, which is far too sure on real crowds.
     max_iter, tol, progress
         As in :class:`DawidSkene`.
 
@@ -98,6 +101,7 @@ class VGPCR(BinaryGPCR):
         variance: float | int = 1.0,
         learn_kernel: bool = True,
         scaling: str = "auto",
+        dependence: float | int | str | None = "learn",
         max_iter: int = 500,
         tol: float | int | None = 1e-5,
         progress: bool | None = None,
@@ -107,6 +111,7 @@ class VGPCR(BinaryGPCR):
         self.variance = variance
         self.learn_kernel = learn_kernel
         self.scaling = scaling
+        self.dependence = dependence
         self.max_iter = max_iter
         self.tol = tol
         self.progress = progress

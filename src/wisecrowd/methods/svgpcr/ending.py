@@ -1,4 +1,4 @@
-"""The end of a fit: every label is taken from what the others say.
+"""The end of a fit: the pool makes the labels from answers and left-out predictions.
 
 Mean field confirms itself: an item's answers raise the skill of those who gave them and
 move f towards them, and both then confirm the item's label. So at the end, with f
@@ -11,93 +11,80 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from wisecrowd.fit.ending import Ended as OfCrowd
-from wisecrowd.fit.ending import (
-    Known,
-    ended_with_features,
-    exponents_for_labels,
-    set_by_gold,
-    with_predictions,
-)
-from wisecrowd.fit.witness import (
-    FROM_NOTHING,
-    LOG_SHARPNESS,
-    beyond_shares,
-    heard,
-)
+from wisecrowd.fit.consensus import Agreed, learned_again
+from wisecrowd.maths import crowd
+from wisecrowd.maths import pool as pools
 from wisecrowd.maths.gp import links
-from wisecrowd.maths.hard_items import HardItems
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.metrics.calibration import Calibration
+from wisecrowd.skills import Trusted
+
+ROUNDS = 2  # of labels, once the joint model was heard
 
 
 class Ended(NamedTuple):
-    """Labels, skills, the exponent of predictions; hard items; how honest by gold."""
+    """Labels, skills, the exponent of predictions; the pool; how honest by gold."""
 
     proba: Float[np.ndarray, "N C"]
     skills: Any
     sharpness: float
     calibration: Calibration | None = None
-    hard: HardItems | None = None
+    pool: pools.Pool | None = None
 
 
 def ended(
     task: SVGPCRTask,
-    state: State,
-    dependence: float | int | str | None,
+    first: Agreed,
+    joint: Float[np.ndarray, "N C"],
+    dependence: float | int | str,
     alone: Float[np.ndarray, "N C"],
 ) -> Ended:
-    """Alternate sharpness, labels and skills for a few rounds, f fixed, then label.
+    """Make the labels, f fixed.
+
+    The annotators are first learned from labels of the answers alone, then from those
+    of the joint model and from the final ones, as far as the features explain them.
 
     Parameters
     ----------
-    task, state
-        The fit and where it stands.
+    task
+        The fit.
+    first : Agreed
+        What the answers say without the features.
+    joint : array (N, C)
+        Labels from answers and features together.
     alone : array (N, C)
         What the features say about every item, in logs, without its own answers.
-    dependence : "learn", float or None
-        The correlation of two answers on one item; None where labels are trusted.
+    dependence : "learn" or float
+        The correlation of the mistakes of two answers on one item.
     """
     answers, gold = task.data.answers, task.data.gold
-    rng = np.random.RandomState(task.seed)
-    beyond = beyond_shares(alone)
-    proba, skills = state.proba.astype(np.float64), state.skills
-    # A network can be sure of what is useless: nothing may be left of what it says.
-    bounds = FROM_NOTHING if task.recipe.kernel.embeds else LOG_SHARPNESS
-    found = heard(answers, gold, beyond, proba, skills, rng, bounds=bounds)
-    known = Known.of_features(answers, gold, beyond, found)
-    if dependence is None:
-        return labels_of_trusted(task, known, found.skills)
-    known, end = ended_with_features(known, found.skills, dependence, rng, bounds)
-    exponent = exponent_of_predictions(task, known, end, alone)
-    proba = with_predictions(end.proba, known, exponent, alone)
-    skills = end.skills.with_statistics(end.skills.statistics(answers, proba))
-    return Ended(proba, skills, exponent, end.calibration, end.labels.hard)
+    priors = first.skills.priors()
+    end = pools.pooled(answers, gold, first.proba, priors, dependence, log_proba=alone)
+    proba = learned_again(first, end._replace(proba=joint))
+    for _ in range(ROUNDS):
+        end = pools.pooled(answers, gold, proba, priors, dependence, log_proba=alone)
+        proba = learned_again(first, end)
+    sharpness = 1.0  # robust max has epsilon instead
+    if not isinstance(task.recipe.link, links.RobustMax):
+        sharpness = pools.exponent_for_new(alone, end, gold)
+    end = pools.with_predictions(end, answers, gold, sharpness * alone)
+    skills = first.skills.with_labels(answers, end)
+    return Ended(end.proba, skills, sharpness, end.calibration, end.pool)
 
 
-def exponent_of_predictions(
-    task: SVGPCRTask, known: Known, end: OfCrowd, alone: Float[np.ndarray, "N C"]
-) -> float:
-    """Return the exponent of predictions for new items; robust max has epsilon instead.
-
-    The square root of the exponent that suits the final labels. That one suits what
-    the crowd agrees on, which is not always true. If all labels were true, the
-    posterior of f would be calibrated, with the exponent 1.
-    """
-    if isinstance(task.recipe.link, links.RobustMax):
-        return 1.0
-    of_labels, _ = exponents_for_labels(known, end, alone)
-    return set_by_gold(of_labels**0.5, known, end, alone)
-
-
-def labels_of_trusted(task: SVGPCRTask, known: Known, skills: Any) -> Ended:
+def ended_with_trusted(
+    task: SVGPCRTask, skills: Trusted, alone: Float[np.ndarray, "N C"]
+) -> Ended:
     """Return the labels where those that were given are right."""
-    of_features = known.sharpness * known.beyond
-    labels = skills.final_labels(
-        known.answers, known.log_class, known.gold, known.proba, of_features
-    )
-    robust_max = isinstance(task.recipe.link, links.RobustMax)
-    return Ended(labels.proba, skills, 1.0 if robust_max else known.sharpness)
+    answers, gold = task.data.answers, task.data.gold
+    said = crowd.clamped(skills.evidence(answers), gold)
+    known = np.isfinite(said).sum(1) < said.shape[1]
+    proba = np.where(known[:, None], crowd.posterior(said)[0], np.exp(alone))
+    proba /= proba.sum(1, keepdims=True)
+    sharpness = 1.0
+    if known.any() and not isinstance(task.recipe.link, links.RobustMax):
+        sharpness, _ = pools.fitted_exponent(alone[known], proba[known])
+    return Ended(proba, skills.with_doubt(answers, proba), sharpness)
 
 
 def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:

@@ -1,6 +1,7 @@
 """SVGPCR and SVGP as scikit-learn estimators: thin shells, free of JAX until a fit."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,18 +20,18 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.base import (
     CrowdClassifier,
     Learned,
+    Published,
     WithConfusionMatrices,
-    WithHardItems,
 )
 from wisecrowd.features import checked_features
+from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
-from wisecrowd.maths.dependence import checked_dependence
 from wisecrowd.maths.scaling import SCALINGS
 from wisecrowd.methods.svgpcr.record import SparseGP
-from wisecrowd.methods.svgpcr.start import MAX_START, starting_skills
+from wisecrowd.methods.svgpcr.start import Start, start_of
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import Tally, Trusted
+from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 
 MIN_STEPS = 300  # what the smallest crowd needs
 DEFAULT_PASSES = 20  # the most that the largest gets
@@ -161,7 +162,7 @@ class SparseGPClassifier(CrowdClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
+class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
     """Sparse variational Gaussian processes for crowdsourcing.
 
     A classifier and the skill of every annotator, learned together from features and
@@ -221,8 +222,8 @@ class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
     annotator_prior : "learned", "flat", "diagonal", array or mapping
         Dirichlet concentrations of the annotators' rows; see :class:`BCC`.
     dependence : "learn" or float
-        The correlation ρ, given the class, of two answers on one item; see
-        :class:`BCC`. 0: annotators are independent.
+        The correlation of the mistakes of two answers on one item; see :class:`BCC`.
+        0: annotators are independent.
 
     Attributes
     ----------
@@ -304,17 +305,16 @@ class SVGPCR(WithHardItems, WithConfusionMatrices, SparseGPClassifier):
 
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
-        checked_dependence(self.dependence)
+        self._check_dependence()
         from wisecrowd.methods.svgpcr.train import trained
 
-        def skills(blank: bool = False) -> Any:
-            max_iter = 1 if blank else MAX_START
-            return starting_skills(
-                annotations, self.annotator_prior, self.dependence, max_iter
-            )
-
-        gold = annotations.gold_codes
-        return trained(self, X, annotations.codes, gold, skills, self.posterior)
+        blank = ConfusionMatrices.before_answers(
+            self.annotator_prior, annotations.annotators, *annotations.codes.shape[2:]
+        )
+        return trained(
+            self, X, annotations.codes, annotations.gold_codes, blank,
+            partial(start_of, annotations, self.annotator_prior), self.posterior,
+        )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -363,11 +363,10 @@ class SVGP(SparseGPClassifier):
         codes, gold = annotations.codes, annotations.gold_codes
         trusted = codes.some(gold[codes.item] < 0)  # gold comes first
 
-        def skills(blank: bool = False) -> Trusted:
-            shape = codes.n_annotators, codes.n_classes, codes.n_answers
-            return Trusted(Tally(np.zeros(shape), np.zeros(codes.n_annotators)))
-
-        return trained(self, X, trusted, gold, skills, "conditional")
+        shape = codes.n_annotators, codes.n_classes, codes.n_answers
+        trust = Trusted(Tally(np.zeros(shape), np.zeros(codes.n_annotators)))
+        nothing = Start(Agreed(np.zeros((0, codes.n_classes)), trust), trust)
+        return trained(self, X, trusted, gold, trust, lambda: nothing, "conditional")
 
 
 def check_one_label(annotations: Annotations) -> None:

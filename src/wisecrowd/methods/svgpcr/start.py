@@ -1,10 +1,14 @@
-"""Where a fit begins: the inducing points, and BCC's annotators."""
+"""Where a fit begins: the inducing points, and what the answers say alone."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from sklearn.cluster import KMeans
 
 from wisecrowd.annotations import Annotations
+from wisecrowd.fit.consensus import MAX_ITERATIONS, Agreed, agreed
+from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import of_answers_alone
 from wisecrowd.maths import crowd
 from wisecrowd.skills import ConfusionMatrices
@@ -33,12 +37,30 @@ def inducing_points(
     return centres.cluster_centers_.astype(np.float64)
 
 
-def starting_skills(
-    annotations: Annotations,
-    prior: crowd.PriorSpec,
-    dependence: float | int | str,
-    max_iter: int,
-) -> ConfusionMatrices:
-    """Return what the answers alone say about the annotators: BCC."""
-    alone = of_answers_alone(annotations, prior, max_iter, START_CLASS_PRIOR)
-    return alone.skills.with_dependence(dependence)
+class Start(NamedTuple):
+    """What the answers say without the features.
+
+    `alone` is what the pool uses in the end, `skills` where the loop begins: BCC. Its
+    annotators are sharper, and the classifier learned better from them.
+    """
+
+    alone: Agreed
+    skills: Any
+
+
+def start_of(annotations: Annotations, prior: crowd.PriorSpec) -> Start:
+    """Return where a fit with this prior of the annotators begins."""
+    answers = annotations.codes
+    before = ConfusionMatrices.before_answers(
+        prior, annotations.annotators, *answers.shape[2:]
+    )
+    with Trace("annotators", total=MAX_ITERATIONS, show=False) as trace:
+        alone = agreed(
+            answers,
+            annotations.gold_codes,
+            before,
+            max_iter=MAX_ITERATIONS,
+            trace=trace,
+        )
+    bcc = of_answers_alone(annotations, prior, MAX_START, START_CLASS_PRIOR)
+    return Start(alone, bcc.skills)

@@ -18,8 +18,14 @@ from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
 from wisecrowd.methods.svgpcr.steps import Rates, Visited
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 from wisecrowd.skills.part import LearnableSkills
+from wisecrowd.skills.settled import Settled
 
-for _part in (ConfusionMatrices, Tally, Trusted):  # parts of a state are pytrees
+for _part in (
+    ConfusionMatrices,
+    Settled,
+    Tally,
+    Trusted,
+):  # parts of a state are pytrees
     jax.tree_util.register_dataclass(
         _part, data_fields=[field.name for field in fields(_part)], meta_fields=[]
     )

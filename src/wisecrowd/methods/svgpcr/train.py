@@ -17,6 +17,7 @@ from wisecrowd.answers import Answers
 from wisecrowd.base import Learned
 from wisecrowd.features import PIECE, FeatureSource, InMemory
 from wisecrowd.fit.checkpoint import Checkpoint
+from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.fit.stochastic import Run, Schedule, completed
 from wisecrowd.fit.trace import Trace
@@ -24,16 +25,29 @@ from wisecrowd.maths.gp import class_posterior, kernels, links
 from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
-from wisecrowd.methods.svgpcr.ending import Ended, ended, left_out
+from wisecrowd.methods.svgpcr.ending import (
+    Ended,
+    ended,
+    ended_with_trusted,
+    left_out,
+)
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
 from wisecrowd.methods.svgpcr.record import SparseGP
-from wisecrowd.methods.svgpcr.start import N_FOR_START, inducing_points, n_points
+from wisecrowd.methods.svgpcr.start import (
+    N_FOR_START,
+    Start,
+    inducing_points,
+    n_points,
+)
 from wisecrowd.methods.svgpcr.task import Data, State, SVGPCRTask
 from wisecrowd.skills import Trusted
+from wisecrowd.skills.settled import Settled
 
 CROSS_FITTED = 2000  # items, and fewer, are predicted by fits without their answers
 N_FOLDS = 3
 N_LARGE_FOLDS = 2  # of more items, if there is a network
+AGAIN = 0.5  # of the steps, in which f is learned from the labels again
+SMALLEST_LABEL = 1e-4  # probability of a class, where f is learned from labels
 MIN_SHARE = 0.1  # of a time limit, which is left for the steps
 
 
@@ -42,7 +56,8 @@ def trained(
     X: Array,
     answers: Answers,
     gold: Array,
-    starting_skills: Callable[..., Any],
+    blank_skills: Any,
+    start: Callable[[], Start],
     posterior: Any,
 ) -> tuple[Learned, Trace]:
     """Learn it all, in 64 bits where it matters, without the user's settings changing.
@@ -57,9 +72,10 @@ def trained(
         What was said about the items.
     gold : array (N,)
         Codes of the classes known for certain, -1 elsewhere.
-    starting_skills : function
-        Returns the annotators' part to begin with; with ``blank=True`` one of the same
-        structure, at no cost.
+    blank_skills : LearnableSkills
+        Annotators of the structure of those of the start, at no cost.
+    start : function
+        Returns where the fit begins.
     posterior : str or family
         Of the class of an item.
     """
@@ -93,33 +109,61 @@ def trained(
             def blank(n_inducing: int) -> State:
                 n_coordinates = recipe.kernel.n_embedded(X.shape[1])
                 hyper = starting_hyper(task, np.zeros((n_inducing, n_coordinates)))
-                return task.start(starting_skills(blank=True), hyper)
+                return task.start(blank_skills, hyper)
 
-            run = keep.resumed(lambda: blank(1))
+            run, first = keep.resumed(lambda: blank(1)), None
             if run is None:
                 some, rng = some_features(task)
                 n_inducing = n_points(some, int(settings.n_inducing))
                 began = time.perf_counter()
                 with compiling(task, schedule, blank(n_inducing)):
-                    skills = starting_skills()
+                    first = start()
                     if recipe.kernel.embeds:
-                        hyper = learned_hyper(task, settings, skills)
+                        hyper = learned_hyper(task, settings, first.skills)
                     else:
                         points = inducing_points(some, n_inducing, rng)
                 if recipe.kernel.embeds:
                     schedule = shortened(schedule, time.perf_counter() - began)
                 else:
                     hyper = starting_hyper(task, points)
-                run = Run(task.start(skills, hyper), seed, schedule.n_steps)
+                run = Run(task.start(first.skills, hyper), seed, schedule.n_steps)
             run = _completed(task, schedule, run, trace, keep)
-            crowd = not isinstance(run.state.skills, Trusted)
-            if crowd and (len(X) <= CROSS_FITTED or recipe.kernel.embeds):
-                alone = cross_fitted(task, settings, run)
-            else:
+            if isinstance(run.state.skills, Trusted):
                 alone = left_out(task, run.state)
-            end = ended(task, run.state, getattr(settings, "dependence", None), alone)
+                end = ended_with_trusted(task, run.state.skills, alone)
+            else:
+                first = start() if first is None else first
+                run, end = ended_again(task, settings, run, first.alone)
     keep.remove()
-    return learned(run.state, end, scale, answers), trace
+    return learned(run.state, end, scale), trace
+
+
+def ended_again(
+    task: SVGPCRTask, settings: Any, run: Run, first: Agreed
+) -> tuple[Run, Ended]:
+    """Make the labels, learn f from them again, and make the final labels.
+
+    Inside the loop f learns from the answers as if they were independent. The labels of
+    the pool are better, so f learns from them once more.
+    """
+    proba = run.state.proba.astype(np.float64)
+    alone = left_out(task, run.state)
+    end = ended(task, first, proba, settings.dependence, alone)
+    schedule = schedule_of(settings, task.recipe.n_items)
+    n_steps = max(1, int(AGAIN * schedule.n_steps))
+    settled: Any = Settled(np.log(np.maximum(end.proba, SMALLEST_LABEL)))
+    state = run.state._replace(skills=settled, evidence=task.evidence(settled))
+    anew = Run(state, run.seed, n_steps)
+    with Trace("from the labels", n_steps, settings.progress) as trace:
+        run = completed(
+            task, task.recipe.n_items, replace(schedule, n_steps=n_steps), anew,
+            trace=trace,
+        )  # fmt: skip
+    if len(proba) <= CROSS_FITTED or task.recipe.kernel.embeds:
+        alone = cross_fitted(task, settings, run)
+    else:
+        alone = left_out(task, run.state)
+    return run, ended(task, first, end.proba, settings.dependence, alone)
 
 
 def some_features(task: SVGPCRTask) -> tuple[Any, np.random.RandomState]:
@@ -254,7 +298,7 @@ def _completed(
         raise InputError(what_is_wrong(some)) from None
 
 
-def learned(state: State, end: Ended, scale: Scaling, answers: Answers) -> Learned:
+def learned(state: State, end: Ended, scale: Scaling) -> Learned:
     """Return the record of a fit, in NumPy."""
     natural, hyper = jax.tree.map(np.asarray, (state.gp.natural, state.gp.hyper))
     gp = SparseGP(
@@ -267,9 +311,8 @@ def learned(state: State, end: Ended, scale: Scaling, answers: Answers) -> Learn
         epsilon=float(state.epsilon),
         sharpness=end.sharpness,
     )
-    skills = end.skills.with_doubt(answers, end.proba)
     mean = end.proba.mean(0)
-    return Learned(end.proba, mean, skills, gp, end.calibration, end.hard)
+    return Learned(end.proba, mean, end.skills, gp, end.calibration, end.pool)
 
 
 def what_is_wrong(X: Array) -> str:

@@ -1,0 +1,55 @@
+"""Families of annotators who answer alike, as codes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from wisecrowd._checks import InputError, listed
+from wisecrowd._types import Array
+
+
+def group_codes(groups: Any, annotators: Array) -> Any:
+    """Return the family of every annotator as a code; None if none were given.
+
+    Parameters
+    ----------
+    groups : mapping, Series or None
+        From annotators to families; names are compared as text. An annotator who is
+        not named is a family of one.
+    annotators : array (A,)
+        The names.
+
+    Examples
+    --------
+    >>> names = np.array(["ann", "gpt-4", "gpt-5"])
+    >>> group_codes({"gpt-4": "gpt", "gpt-5": "gpt"}, names).tolist()
+    [1, 0, 0]
+    """
+    if groups is None:
+        return None
+    if isinstance(groups, pd.Series):
+        groups = groups.to_dict()
+    if not isinstance(groups, Mapping):
+        raise InputError(
+            f"groups is a mapping or a Series from annotators to families, not a "
+            f"{type(groups).__name__}."
+        )
+    named = {str(who): str(family) for who, family in groups.items()}
+    known = {str(who) for who in annotators.tolist()}
+    unknown = sorted(set(named) - known)
+    if len(unknown) == len(named):
+        raise InputError(
+            f"groups names no annotator of these answers. It names "
+            f"{listed(unknown, 3)}; the annotators are {listed(annotators, 3)}."
+        )
+    families = {
+        family: code for code, family in enumerate(dict.fromkeys(named.values()))
+    }
+    alone = len(families)
+    codes = []
+    for place, who in enumerate(annotators.tolist()):
+        family = named.get(str(who))
+        codes.append(alone + place if family is None else families[family])
+    return np.unique(codes, return_inverse=True)[1]

@@ -1,0 +1,43 @@
+"""What is believed about every item, settled: no annotator is learned any more."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from wisecrowd.answers import Answers
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Labels from which a classifier is learned again, as the part of the annotators.
+
+    Attributes
+    ----------
+    log_proba : array (N, C)
+        Log of the probability of every class.
+    """
+
+    log_proba: Float[np.ndarray, "N C"]
+
+    def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Return the labels in logs; 0 for items without an answer."""
+        return np.where(answers.n_per_item[:, None] > 0, self.log_proba, 0.0)
+
+    def statistics(
+        self, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Float[np.ndarray, "0 0 0"]:
+        """Return nothing: there is nothing to learn."""
+        return np.zeros((0, 0, 0))
+
+    def updated(self, statistics: Float[np.ndarray, "0 0 0"]) -> "Settled":
+        """Return the same: there is nothing to learn."""
+        return self
+
+    def divergence(self) -> float:
+        """Return 0: nothing is uncertain."""
+        return 0.0
+
+    def log_hyperprior(self) -> float:
+        """Return 0: there is no prior."""
+        return 0.0
