@@ -6,7 +6,7 @@ not seen the item's answers, and gold. How much each counts is one small record,
 :class:`Pool`. The log-probability of class c of an item with n answers is, up to a
 constant,
 
-    t [(1 − v) mean_m (log π_m[c] / d̄ + Σ log R_m[a, c, y] / d(n)) + v log votes[c]]
+    t [(1 − v) mean_m (log π_m[c] / √d̄ + Σ log R_m[a, c, y] / d(n)) + v log votes[c]]
       + x log features[c] + b[c] + Σ l[a] log R[a, c, y] / d(n),
 
 with d(n) = 1 + ρ (n − 1), the design effect of survey statistics: n answers whose
@@ -299,7 +299,7 @@ def said_by_crowd(witnesses: Witnesses, pool: Pool) -> Float[np.ndarray, "N C"]:
     """Return what the crowd says about every class, in normalised logs."""
     n_each = witnesses.n_each
     divided = design_effect(n_each, pool.dependence)[:, None]
-    of_shares = float(design_effect(pool.n_mean, pool.dependence))
+    of_shares = float(design_effect(pool.n_mean, pool.dependence)) ** 0.5
     total: Float[np.ndarray, "N C"] = pool.votes * log_votes(witnesses)
     if witnesses.verdict is not None:
         return normalised(total + (1 - pool.votes) * witnesses.verdict / divided)
@@ -398,16 +398,38 @@ def likeliest_rate(found: LeftOut | None) -> float:
     return float(RATES[int(np.argmax(means))])
 
 
-def rate_of_doubt(
-    witnesses: Witnesses, selective: Float[np.ndarray, " A"], doubts: Doubts
-) -> float:
-    """Return ρ / (1 − ρ) from three signs: left-out answers, pairs, and few answers."""
-    rate = doubts.left_out * likeliest_rate(left_out(witnesses, selective))
-    excess = together.excess_agreement(witnesses.answers) or 0.0
-    return (
-        rate
-        + excess / (excess + doubts.excess)
-        + doubts.few / max(n_several(witnesses) - 1, 1.0)
+class Signs(NamedTuple):
+    """What the answers show of mistakes that annotators share.
+
+    Attributes
+    ----------
+    left_out : float
+        The rate by which the others predict left-out answers best.
+    excess : float
+        By how much pairs agree in other ways than one skill each explains.
+    n_several : float
+        The mean number of answers of the items that have more than one.
+    """
+
+    left_out: float
+    excess: float
+    n_several: float
+
+    def rate(self, doubts: Doubts) -> float:
+        """Return ρ / (1 − ρ), the sum of what the three signs give reason for."""
+        return (
+            doubts.left_out * self.left_out
+            + self.excess / (self.excess + doubts.excess)
+            + doubts.few / max(self.n_several - 1, 1.0)
+        )
+
+
+def signs_of(witnesses: Witnesses, selective: Float[np.ndarray, " A"]) -> Signs:
+    """Return the three signs of shared mistakes."""
+    return Signs(
+        likeliest_rate(left_out(witnesses, selective)),
+        together.excess_agreement(witnesses.answers) or 0.0,
+        n_several(witnesses),
     )
 
 
@@ -423,16 +445,14 @@ def learned_pool(
     selective: Float[np.ndarray, " A"],
     dependence: float | int | str,
     doubts: Doubts = DOUBTS,
+    signs: Signs | None = None,
 ) -> Pool:
     """Return how much each witness counts, as far as the answers show it."""
+    votes = 0.0
     if dependence == "learn":
-        rate = rate_of_doubt(witnesses, selective, doubts)
-        dependence, votes = (
-            rate / (1 + rate),
-            doubts.votes * rate / (rate + doubts.half),
-        )
-    else:
-        votes = 0.0
+        rate = (signs or signs_of(witnesses, selective)).rate(doubts)
+        dependence = rate / (1 + rate)
+        votes = doubts.votes * rate / (rate + doubts.half)
     n_each = witnesses.n_each
     pool = Pool(
         dependence=float(dependence),

@@ -17,7 +17,7 @@ from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.pool import Pooled
 from wisecrowd.skills.summary import summary_of_counts
 
-DOUBT = 0.4
+DOUBT = 0.5
 """Times the weight of the votes: by how much labels are wrong together. The votes count
 where the crowd gives reason to doubt its matrices."""
 

@@ -11,7 +11,8 @@ from wisecrowd._types import Array
 from wisecrowd.maths import crowd, dirichlet
 
 SPAMMER_PRIOR = 0.1  # share of spammers before any answer is seen; stated in the docs
-COMPARED = 10  # answers on items that others answered too, before anybody is flagged
+ADVERSARY_PRIOR = 0.1  # share of adversaries, likewise
+COMPARED = 20  # answers on items that others answered too, before anybody is flagged
 TOWARDS_GUESSING = 5.0  # answers per row by which informativeness is held at 0
 
 
@@ -65,7 +66,8 @@ def summary_of_counts(
     seen = counts - prior
     chance = chance_accuracy(seen, class_prior)
     spammer = np.where(low > chance, 0.0, spammer_proba(seen))
-    adversarial = (1 - spammer) * dirichlet.beta_below(hits, misses, chance)
+    below = dirichlet.beta_below(hits, misses, chance)
+    adversarial = (1 - spammer) * expit(logit(below) + logit(ADVERSARY_PRIOR))
     if n_compared is not None:
         enough = n_compared >= COMPARED
         spammer = np.where(enough, spammer, np.minimum(spammer, SPAMMER_PRIOR))
