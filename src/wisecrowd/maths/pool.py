@@ -280,7 +280,7 @@ def design_effect(
     n_answers: Float[np.ndarray, "*N"] | float, dependence: float
 ) -> Float[np.ndarray, "*N"]:
     """Return 1 + ρ (n − 1): by how much n answers are worth less than n."""
-    return 1 + dependence * np.maximum(np.asarray(n_answers, float) - 1, 0)
+    return np.asarray(1 + dependence * np.maximum(np.asarray(n_answers, float) - 1, 0))
 
 
 def log_votes(witnesses: Witnesses) -> Float[np.ndarray, "N C"]:
