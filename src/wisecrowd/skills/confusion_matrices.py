@@ -68,12 +68,6 @@ class ConfusionMatrices:
         log_mean = dirichlet.mean_log(self.counts, self.prior)
         return crowd.evidence_per_item(answers, log_mean)
 
-    def evidence_of_others(
-        self, answers: Answers, proba: Float[np.ndarray, "N C"]
-    ) -> Float[np.ndarray, "N C"]:
-        """Return the same, the item's own part removed from the counts (CVB0)."""
-        return crowd.evidence_of_others(answers, self.counts, proba)
-
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Float[np.ndarray, "A C K"]:
