@@ -19,10 +19,10 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from wisecrowd.fit.ending import Known, finished
 
 import wisecrowd as wc
 from wisecrowd.datasets import load_label_only
-from wisecrowd.fit.ending import Known, finished
 from wisecrowd.maths import dependence, hard_items
 from wisecrowd.metrics import accuracy, log_loss
 from wisecrowd.results.comparison import smoothed_votes

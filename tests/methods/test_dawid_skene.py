@@ -37,7 +37,9 @@ def test_the_bound_never_falls(seed):
 @given(seeds)
 def test_three_iterations_are_those_of_loops(seed):
     answers, codes = drawn(seed)
-    model = DawidSkene.as_published(annotator_prior="diagonal", max_iter=3, tol=None).fit(answers)
+    model = DawidSkene.as_published(
+        annotator_prior="diagonal", max_iter=3, tol=None
+    ).fit(answers)
     prior = np.maximum(model.annotator_prior_, 1.0) + dawid_skene.SMOOTHING
     prior = np.repeat(prior, 5, 0)
     proba = oracles.vote_proba(answers.counts()[:, :3], answers.gold_codes)

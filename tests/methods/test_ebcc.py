@@ -42,7 +42,9 @@ def test_an_update_is_that_of_the_paper(seed):
 @given(seeds)
 @settings(max_examples=10)
 def test_the_bound_never_falls(seed):
-    model = EBCC.as_published(n_subtypes=3, n_starts=1, max_iter=15, tol=None).fit(drawn(seed))
+    model = EBCC.as_published(n_subtypes=3, n_starts=1, max_iter=15, tol=None).fit(
+        drawn(seed)
+    )
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
@@ -54,7 +56,9 @@ def test_the_published_prior_has_four_and_ones():
 def test_one_subtype_is_bcc():
     answers = contract.crowd(n_items=60)
     loop = {"max_iter": 40, "tol": None, "class_pseudo_items": 2.0}
-    one = EBCC.as_published(n_subtypes=1, n_starts=1, annotator_prior="diagonal", **loop)
+    one = EBCC.as_published(
+        n_subtypes=1, n_starts=1, annotator_prior="diagonal", **loop
+    )
     bcc = BCC(annotator_prior="diagonal", dependence=None, **loop)
     one.fit(answers)
     bcc.fit(answers)
@@ -70,7 +74,10 @@ def test_the_start_with_the_highest_bound_is_kept():
     several = EBCC.as_published(n_starts=4).fit(answers).trace_["bound"].iloc[-1]
     rng = np.random.RandomState(0)
     alone = [
-        EBCC.as_published(n_starts=1, random_state=rng).fit(answers).trace_["bound"].iloc[-1]
+        EBCC.as_published(n_starts=1, random_state=rng)
+        .fit(answers)
+        .trace_["bound"]
+        .iloc[-1]
         for _ in range(4)
     ]
     assert_allclose(several, max(alone))
@@ -96,7 +103,10 @@ def test_subtypes_are_found_where_there_are_some_and_else_left_empty():
     for apart in (0.0, 0.6):
         answers, _, _ = two_subtypes(0, apart)
         one, two = (
-            EBCC.as_published(n_subtypes=m, n_starts=3).fit(answers).trace_["bound"].iloc[-1]
+            EBCC.as_published(n_subtypes=m, n_starts=3)
+            .fit(answers)
+            .trace_["bound"]
+            .iloc[-1]
             for m in (1, 2)
         )
         gain.append(two - one)

@@ -39,7 +39,9 @@ def test_better_params_are_better(seed):
 @pytest.mark.parametrize("class_prior", ["uniform", "learned"])
 @given(seed=seeds)
 def test_the_log_posterior_never_falls(class_prior, seed):
-    model = GLAD.as_published(class_prior=class_prior, max_iter=8, tol=None).fit(drawn(seed))
+    model = GLAD.as_published(class_prior=class_prior, max_iter=8, tol=None).fit(
+        drawn(seed)
+    )
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 

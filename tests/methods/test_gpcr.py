@@ -65,7 +65,9 @@ def test_the_bound_and_the_labels_are_those_of_the_oracle(seed):
     prior = np.random.default_rng(seed).uniform(0.5, 3, (A, 2, K))
     fixed = {"learn_kernel": False, "length_scale": 0.8, "variance": 2.0}
     held = {"annotator_prior": prior, "scaling": "none", "tol": None, **fixed}
-    before, after = (VGPCR.as_published(max_iter=n, **held).fit(X, answers) for n in (2, 3))
+    before, after = (
+        VGPCR.as_published(max_iter=n, **held).fit(X, answers) for n in (2, 3)
+    )
     rows = rows_of(answers)
     prior_cov = oracles.covariance_table(X, X, 2.0, 0.8)
     f = full_process.predicted(before.learned_.classifier, prior_cov)
@@ -120,7 +122,9 @@ def direct_maximum(X, answers, start, variance, scale):
 def test_the_loop_arrives_at_the_maximum_over_all_parameters(seed):
     X, answers = drawn(seed, n_items=4, n_annotators=2)
     fixed = {"learn_kernel": False, "length_scale": 1.5, "variance": 2.0}
-    model = VGPCR.as_published(scaling="none", tol=1e-12, max_iter=10_000, **fixed).fit(X, answers)
+    model = VGPCR.as_published(scaling="none", tol=1e-12, max_iter=10_000, **fixed).fit(
+        X, answers
+    )
     votes = oracles.vote_proba(answers.codes.votes(), answers.gold_codes)[:, 1]
     want, q = direct_maximum(X, answers, votes, 2.0, 1.5)
     assert_allclose(model.trace_["bound"].iloc[-1], want, atol=1e-6)
@@ -181,7 +185,9 @@ def test_random_features_approach_the_full_process():
 
     def error(n_frequencies):
         found = [
-            RFFGPCR.as_published(n_frequencies=n_frequencies, random_state=seed, **loop_of)
+            RFFGPCR.as_published(
+                n_frequencies=n_frequencies, random_state=seed, **loop_of
+            )
             .fit(X, y)
             .predict_proba(X)[:, 1]
             for seed in range(6)
@@ -251,7 +257,9 @@ def test_more_items_than_memory_can_hold_are_refused_before_they_are_tried():
     few = np.full((n_items, 1), -1)
     few[:4, 0] = [0, 1, 0, 1]  # those without an answer do not count
     X = np.arange(n_items)[:, None] % 2
-    assert VGPCR.as_published(max_iter=1, tol=None).fit(X, few).labels_.shape == (n_items,)
+    assert VGPCR.as_published(max_iter=1, tol=None).fit(X, few).labels_.shape == (
+        n_items,
+    )
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,9 @@ def test_the_evidence_and_the_labels_are_those_of_the_oracle(seed):
 def test_with_one_perfect_annotator_it_is_the_textbooks_classifier():
     X, _, truth = rings(0, 25)
     right = np.eye(2) * 1e11 + 1
-    model = GPEP.as_published(annotator_prior=right, scaling="none").fit(X[:20], truth[:20])
+    model = GPEP.as_published(annotator_prior=right, scaling="none").fit(
+        X[:20], truth[:20]
+    )
     kernel = model.variance_, model.length_scale_
     C = naive_covariance(*kernel, X[:20], X[:20])
     y = 2 * truth[:20] - 1
@@ -143,7 +145,10 @@ def test_the_evidence_does_not_fall(seed):
 
 def test_rings_are_learned_where_a_line_cannot():
     X, y, truth = rings(1, 150)
-    model, line = GPEP.as_published().fit(X[:100], y[:100]), Raykar().fit(X[:100], y[:100])
+    model, line = (
+        GPEP.as_published().fit(X[:100], y[:100]),
+        Raykar().fit(X[:100], y[:100]),
+    )
     assert (model.predict(X[100:]) == truth[100:]).mean() > 0.9
     assert (line.predict(X[100:]) == truth[100:]).mean() < 0.8
     assert (model.labels_ == truth[:100]).mean() >= 0.9
@@ -202,7 +207,9 @@ def test_an_ep_that_does_not_converge_is_said_to_be_one(monkeypatch):
 def test_more_than_two_classes_are_refused_with_methods_that_take_them():
     answers = contract.crowd()
     with pytest.raises(InputError, match=r"two classes, .* 3\. .*SVGPCR, Raykar"):
-        GPEP.as_published().fit(contract.features(answers), answers, items=answers.items)
+        GPEP.as_published().fit(
+            contract.features(answers), answers, items=answers.items
+        )
 
 
 @pytest.mark.slow

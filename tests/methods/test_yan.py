@@ -27,7 +27,9 @@ def drawn(seed):
 @given(seeds)
 @settings(max_examples=6)
 def test_the_bound_never_falls(seed):
-    model = Yan.as_published(l2=0.5, annotator_l2=0.5, max_iter=8, tol=None).fit(*drawn(seed))
+    model = Yan.as_published(l2=0.5, annotator_l2=0.5, max_iter=8, tol=None).fit(
+        *drawn(seed)
+    )
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 

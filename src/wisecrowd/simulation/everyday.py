@@ -197,7 +197,7 @@ def rare_class(rng: Rng) -> Everyday:
 
 
 def cannot_tell(rng: Rng) -> Everyday:
-    """A third of the answers are "can't tell"."""
+    """Let a third of the answers be "can't tell"."""
     crowd = simulate(
         500, 30, 3, answers_per_item=4, cant_tell=0.3, accuracy=0.75, spammers=0,
         random_state=rng,
@@ -224,7 +224,7 @@ def one_class_rules(rng: Rng) -> Everyday:
 
 
 def independent(rng: Rng) -> Everyday:
-    """A crowd as the models assume it: independent annotators of unequal skill."""
+    """Draw what the models assume: independent annotators of unequal skill."""
     crowd = simulate(
         500, 30, 4, answers_per_item=5, skill="dirichlet", n_features=4,
         random_state=rng,
