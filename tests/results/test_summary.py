@@ -8,12 +8,12 @@ from numpy.testing import assert_allclose
 
 import wisecrowd as wc
 from wisecrowd import metrics
-from wisecrowd.results.summary import answers_that_count, cautions, plain, summarise
+from wisecrowd.results.summary import cautions, plain, summarise
 
 KEYS = [
     "method", "settings", "read", "notes", "n_items", "n_annotators", "n_answers",
     "n_certain", "bound", "seconds", "dependence", "answers_per_item",
-    "independent_answers_per_item", "hard_items", "gold", "calibration", "adversaries",
+    "independent_answers_per_item", "gold", "calibration", "adversaries",
     "spammers",
     "classes", "items_per_class", "labels", "annotators",
 ]  # fmt: skip
@@ -39,22 +39,6 @@ def test_a_summary_is_json_and_has_the_documented_keys(crowd, model):
     assert found["dependence"] == model.dependence_
 
 
-def test_a_summary_says_how_many_items_are_hard_and_names_the_hardest(crowd, model):
-    found = summarise(model, crowd.answers)["hard_items"]
-    suspected = model.hard_proba_ > model.hard_share_
-    assert found["share"] == model.hard_share_ > 0
-    assert found["n_suspected"] == suspected.sum() > 0
-    assert found["n_probable"] == (model.hard_proba_ >= 0.5).sum()
-    hardest = np.where(suspected, model.hard_proba_, 0).argmax()
-    assert found["hardest"][0]["item"] == model.items_[hardest]
-    assert found["hardest"][0]["mistaken_for"] == model.decoy_[hardest]
-
-
-@pytest.mark.parametrize("model", [wc.MajorityVote(), wc.BCC(dependence=0)], ids=str)
-def test_where_no_item_is_hard_the_summary_has_none(model, crowd):
-    assert summarise(model.fit(crowd.answers), crowd.answers)["hard_items"] is None
-
-
 def test_a_summary_says_where_the_answers_come_from(crowd, tmp_path):
     wc.write_annotations(crowd.answers, tmp_path / "answers.csv")
     read = wc.read_annotations(tmp_path / "answers.csv")
@@ -71,13 +55,6 @@ def test_gold_of_the_answers_is_compared_with_the_labels(crowd, model, gold):
     assert found["n_items"] == 20
     expected = metrics.log_loss(truth[:20], model.label_proba_[:20], crowd.classes)
     assert_allclose(found["log_loss"], expected)
-
-
-def test_correlated_answers_count_as_fewer_independent_ones():
-    answers = wc.Annotations.from_matrix([[0, 1, 0, 1, 1], [-1, -1, -1, -1, -1]])
-    assert answers_that_count(answers, 0.0) == (5, 5)
-    assert_allclose(answers_that_count(answers, 0.25), (5, 5 * 2**-1.6))
-    assert_allclose(answers_that_count(answers, 1.0), (5, 1))
 
 
 @pytest.mark.parametrize(
