@@ -45,7 +45,7 @@ def test_the_papers_spammer_and_adversary_are_flagged_and_nobody_else(make, n_it
 def test_accuracy_and_informativeness_are_those_of_the_simulation():
     _, answers = paper_crowd(5000)
     summary = BCC().fit(answers).annotator_summary()
-    assert_allclose(summary["accuracy"], [0.95, 0.9, 0.8, 0.2, 0.1], atol=0.03)
+    assert_allclose(summary["accuracy"], [0.95, 0.9, 0.8, 0.2, 0.1], atol=0.04)
     told = summary["informativeness"].to_numpy()
     assert told[0] > told[1] > told[2] > 0.3
     assert told[3] < 0.02

@@ -32,8 +32,6 @@ def test_a_run_holds_the_model_and_its_tables(crowd, model, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "labels.parquet"), labels)
     text = pd.read_csv(tmp_path / "labels.csv")
     assert_allclose(text["p_blip"], labels["p_blip"], rtol=1e-5, atol=1e-300)
-    assert_allclose(text["hard"], model.hard_proba_, rtol=1e-5)
-    assert_array_equal(text["mistaken_for"].notna(), labels["mistaken_for"].notna())
     confusion = pd.read_parquet(tmp_path / "confusion.parquet")
     pd.testing.assert_frame_equal(confusion, confusion_table(model))
     people = pd.read_csv(tmp_path / "annotators.csv")
@@ -79,16 +77,6 @@ def test_only_csv_and_parquet_can_be_written(tmp_path):
     with pytest.raises(wc.InputError, match="this is a folder"):
         check_table_file(tmp_path / "t.csv", [], force=True)
     check_table_file(None, [], force=False)
-
-
-def test_classes_that_are_numbers_can_be_mistaken_for_one_another(tmp_path):
-    answers = wc.Annotations.from_matrix([[0, 0, 1], [1, 1, 1], [0, 0, 0]] * 9)
-    model = wc.BCC(dependence=0.1).fit(answers)
-    write_run(model, answers, tmp_path)
-    table = pd.read_parquet(tmp_path / "labels.parquet")
-    assert table["mistaken_for"][:3].fillna(-1).tolist() == [1, -1, -1]
-    text = (tmp_path / "labels.csv").read_text().splitlines()
-    assert [line.split(",")[7] for line in text[:4]] == ["mistaken_for", "1", "", ""]
 
 
 @pytest.mark.parametrize("name", ["NA", "nan", "null", "N/A", "None"])

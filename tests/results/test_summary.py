@@ -13,8 +13,8 @@ from wisecrowd.results.summary import cautions, plain, summarise
 KEYS = [
     "method", "settings", "read", "notes", "n_items", "n_annotators", "n_answers",
     "n_certain", "bound", "seconds", "dependence", "answers_per_item",
-    "independent_answers_per_item", "gold", "calibration", "adversaries",
-    "spammers",
+    "independent_answers_per_item", "independent_answers_interval", "gold",
+    "calibration", "adversaries", "spammers",
     "classes", "items_per_class", "labels", "annotators",
 ]  # fmt: skip
 

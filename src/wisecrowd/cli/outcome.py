@@ -94,9 +94,11 @@ def _show(model: Any, annotations: Annotations) -> None:
 
 def said_of_worth(model: Any, annotations: Annotations) -> list[str]:
     """Return what the answers of one item are worth, in lines."""
+    low, high = model.worth_interval_
     return [
         f"The {answers_per_item(annotations):.1f} answers per item are worth "
-        f"{model.worth_:.1f} independent ones: annotators make the same mistakes.",
+        f"{model.worth_:.1f} independent ones ({low:.1f} to {high:.1f}): annotators "
+        f"make the same mistakes.",
         "The probabilities take this into account.",
     ]
 

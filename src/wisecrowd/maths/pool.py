@@ -33,6 +33,7 @@ small crowd of weak annotators ends with nearly all items in one class, sure of 
 N_LEARN = 20_000  # most items that a number is learned from
 N_GOLD = 2000  # most items with gold that are used
 N_FOLDS = 5
+LIKELY = 1.35  # nats below the highest log-likelihood: a 90 % interval
 RATES = np.append(0.0, np.exp(np.linspace(np.log(0.01), np.log(5), 16)))
 LOG_EXPONENT = (-4.0, 1.4)
 SMALLEST_PREDICTION = 1e-4  # of a classifier's, for a class
@@ -86,6 +87,8 @@ class Pool(NamedTuple):
     ----------
     dependence : float
         ρ, the correlation of the mistakes of two answers on one item.
+    between : tuple of float
+        The ends of its 90 % interval.
     votes : float
         v, the weight of the plain votes.
     features : float
@@ -106,6 +109,7 @@ class Pool(NamedTuple):
     """
 
     dependence: float
+    between: tuple[float, float]
     votes: float
     features: float
     explained: float
@@ -122,10 +126,9 @@ class Pool(NamedTuple):
             selective=np.append(self.selective, 0.0)[annotators],
         )
 
-    @property
-    def worth(self) -> float:
-        """How many independent answers the mean number of answers is worth."""
-        return self.n_mean / float(design_effect(self.n_mean, self.dependence))
+    def worth(self, dependence: float) -> float:
+        """Return how many independent answers the mean number of answers is worth."""
+        return self.n_mean / float(design_effect(self.n_mean, dependence))
 
 
 class Reading(NamedTuple):
@@ -390,12 +393,17 @@ class LeftOut(NamedTuple):
         return np.log(np.maximum(chance.mean(0), SMALLEST_PROBA))
 
 
-def likeliest_rate(found: LeftOut | None) -> float:
-    """Return the rate by which the others predict left-out answers best; 0 without."""
+def likely_rates(found: LeftOut | None, n_items: int) -> tuple[float, float, float]:
+    """Return the rate by which the others predict left-out answers best; 0 without.
+
+    Then the smallest and the largest rate whose log-likelihood is less than `LIKELY`
+    below, the answers of an item counted as one.
+    """
     if found is None:
-        return 0.0
-    means = [float(found.log_likelihood(rate).mean()) for rate in RATES]
-    return float(RATES[int(np.argmax(means))])
+        return 0.0, 0.0, 0.0
+    means = np.array([found.log_likelihood(rate).mean() for rate in RATES])
+    likely = RATES[n_items * (means.max() - means) < LIKELY]
+    return float(RATES[means.argmax()]), float(likely.min()), float(likely.max())
 
 
 class Signs(NamedTuple):
@@ -403,31 +411,29 @@ class Signs(NamedTuple):
 
     Attributes
     ----------
-    left_out : float
-        The rate by which the others predict left-out answers best.
+    left_out : tuple of float
+        The rate by which the others predict left-out answers best, and its interval.
     excess : float
         By how much pairs agree in other ways than one skill each explains.
     n_several : float
         The mean number of answers of the items that have more than one.
     """
 
-    left_out: float
+    left_out: tuple[float, float, float]
     excess: float
     n_several: float
 
-    def rate(self, doubts: Doubts) -> float:
-        """Return ρ / (1 − ρ), the sum of what the three signs give reason for."""
-        return (
-            doubts.left_out * self.left_out
-            + self.excess / (self.excess + doubts.excess)
-            + doubts.few / max(self.n_several - 1, 1.0)
-        )
+    def rates(self, doubts: Doubts) -> Float[np.ndarray, " 3"]:
+        """Return ρ / (1 − ρ) that the signs give reason for, and its ends."""
+        more = self.excess / (self.excess + doubts.excess)
+        few = doubts.few / max(self.n_several - 1, 1.0)
+        return doubts.left_out * np.array(self.left_out) + more + few
 
 
 def signs_of(witnesses: Witnesses, selective: Float[np.ndarray, " A"]) -> Signs:
     """Return the three signs of shared mistakes."""
     return Signs(
-        likeliest_rate(left_out(witnesses, selective)),
+        likely_rates(left_out(witnesses, selective), int((witnesses.n_each > 1).sum())),
         together.excess_agreement(witnesses.answers) or 0.0,
         n_several(witnesses),
     )
@@ -448,14 +454,16 @@ def learned_pool(
     signs: Signs | None = None,
 ) -> Pool:
     """Return how much each witness counts, as far as the answers show it."""
-    votes = 0.0
     if dependence == "learn":
-        rate = (signs or signs_of(witnesses, selective)).rate(doubts)
-        dependence = rate / (1 + rate)
-        votes = doubts.votes * rate / (rate + doubts.half)
+        rates = (signs or signs_of(witnesses, selective)).rates(doubts)
+        correlation, low, high = (rates / (1 + rates)).tolist()
+        votes = float(doubts.votes * rates[0] / (rates[0] + doubts.half))
+    else:
+        correlation, low, high, votes = (*[float(dependence)] * 3, 0.0)
     n_each = witnesses.n_each
     pool = Pool(
-        dependence=float(dependence),
+        dependence=correlation,
+        between=(low, high),
         votes=votes,
         features=0.0,
         explained=0.0,

@@ -61,6 +61,7 @@ def summarise(model: Any, annotations: Annotations) -> dict[str, Any]:
             "dependence": model.dependence_,
             "answers_per_item": answers_per_item(annotations),
             "independent_answers_per_item": model.worth_,
+            "independent_answers_interval": model.worth_interval_,
             "gold": gold_scores(model, annotations),
             "calibration": model.calibration_ and model.calibration_._asdict(),
             **flagged(annotators),
