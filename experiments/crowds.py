@@ -242,14 +242,15 @@ def shapes(seeds: int) -> None:
             truth, votes = made.truth[rest], smoothed_votes(made.answers)[rest]
             proba, summary = model.label_proba_[rest], model.annotator_summary()
             flagged = flags_of(summary) != ""
-            said = made.answers.codes.annotator == 0
+            busiest = int(model.n_answers_.argmax())
+            said = made.answers.codes.annotator == busiest
             hit = made.answers.codes.answer == made.truth[made.answers.codes.item]
             rows.append(
                 [
                     votes_right(truth, votes), log_loss(truth, votes),
                     accuracy(truth, proba), log_loss(truth, proba),
                     (flagged & made.honest).sum(), (flagged & ~made.honest).sum(),
-                    summary["accuracy"][0] - hit[said].mean(),
+                    summary["accuracy"][busiest] - hit[said].mean(),
                 ]
             )  # fmt: skip
         mean = np.mean(rows, 0)
@@ -257,7 +258,7 @@ def shapes(seeds: int) -> None:
         print(
             f"{name:22s} votes {mean[0]:.3f}/{mean[1]:.3f}  Consensus "
             f"{mean[2]:.3f}/{mean[3]:.3f}  flagged: honest {mean[4]:.1f}, others "
-            f"{mean[5]:.1f}; accuracy of annotator 0 off by {mean[6]:+.2f}"
+            f"{mean[5]:.1f}; accuracy of the busiest off by {mean[6]:+.2f}"
             f"{'  BEHIND' if behind else ''}",
             flush=True,
         )
