@@ -1573,6 +1573,8 @@ def are_copies(rows, a, b, least, same, odd):
 def selective_proba(rows, a, n_answers, right, wrong):
     """Whether whether a answers is the evidence: the odds of a Beta and a coin."""
     given = [y for _, w, y in rows if w == a]
+    if not given:
+        return 0.0
     top = max(range(n_answers), key=given.count)
     share = sum(y == top for _, _, y in rows) / len(rows)
     share = min(max(share, 0.02), 0.98)

@@ -606,14 +606,14 @@ def test_some_items_keep_all_that_is_known_about_them():
 
 @cache
 def doubtful():
-    """A crowd that gives reason for every doubt: hard items, features and some gold."""
+    """A crowd that gives reason for every doubt: families, features and some gold."""
     made = simulate(
-        150, 8, 3, answers_per_item=6, difficulty=0.3, spammers=0, n_features=3,
-        accuracy=0.7, random_state=0,
+        150, 8, 3, answers_per_item=6, groups=3, spammers=0, n_features=3,
+        accuracy=0.7, activity="equal", random_state=0,
     )  # fmt: skip
     answers = made.answers.codes
     gold = np.where(np.arange(150) % 6 == 0, made.truth, -1)
-    proba = crowd.vote_proba(answers.votes(), np.full(150, -1))
+    proba = np.eye(3)[answers.votes().argmax(1)]
     X = made.X.astype(float)
     centre = np.stack([X[made.truth == c].mean(0) for c in range(3)])
     logits = -((X[:, None] - centre) ** 2).sum(2) / 2
