@@ -130,6 +130,7 @@ def test_a_prior_of_every_annotator_is_used_for_that_annotator():
 
 
 @given(seeds)
+@settings(max_examples=12)
 def test_answers_are_read_without_the_part_of_their_own_item(seed):
     found = case(seed)
     answers, proba = found.witnesses.answers, found.witnesses.proba
@@ -192,6 +193,7 @@ def test_worth_rises_with_the_answers_and_stays_below_one_over_the_dependence(
 
 
 @given(seeds)
+@settings(max_examples=12)
 def test_votes_agree_with_a_loop(seed):
     found = case(seed)
     want = oracles.log_votes(found.rows, found.witnesses.weight, N, C)
@@ -201,6 +203,7 @@ def test_votes_agree_with_a_loop(seed):
 
 
 @given(seeds, st.booleans())
+@settings(max_examples=12)
 def test_labels_agree_with_the_formula_at_the_top_of_the_module(seed, with_features):
     found = case(seed)
     shares = drawn_pool(found.rng)
@@ -213,6 +216,7 @@ def test_labels_agree_with_the_formula_at_the_top_of_the_module(seed, with_featu
 
 
 @given(seeds)
+@settings(max_examples=12)
 def test_a_verdict_stands_for_what_the_readings_say(seed):
     found = case(seed)
     shares = drawn_pool(found.rng)._replace(lean=np.zeros(A))
@@ -283,7 +287,7 @@ def test_certainty_never_falls_as_unanimous_answers_rise(dependence, votes, righ
 
 
 @given(seeds, st.floats(0, 6))
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_left_out_answers_are_predicted_as_loops_do(seed, rate):
     found = case(seed)
     got = pool.left_out(found.witnesses, found.selective)
@@ -484,7 +488,7 @@ def test_the_gold_of_an_item_does_not_change_its_own_prediction():
     gold = found.rng.integers(0, C, N)
     before = pool.cross_fitted(found.witnesses, start, gold, pool.DOUBTS)
     assert_allclose(before.sum(1), 1.0)
-    for n in range(N):
+    for n in (0, 2, 5):
         other = gold.copy()
         other[n] = (gold[n] + 1) % C
         after = pool.cross_fitted(found.witnesses, start, other, pool.DOUBTS)
@@ -503,7 +507,7 @@ def moved_answers(answers, item, annotator, of_class):
 
 
 @given(seeds, st.booleans())
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_labels_move_with_the_items_annotators_and_classes(seed, with_gold):
     size = n_items, _, n_classes, _ = 12, 6, 3, 4
     answers = drawn_answers(seed, size, 60)
@@ -638,7 +642,7 @@ def test_every_doubt_changes_labels_on_some_crowd(field):
 
 
 @given(seeds, st.booleans())
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_labels_of_new_items_agree_with_the_formula(seed, with_features):
     found = case(seed)
     shares = drawn_pool(found.rng)
