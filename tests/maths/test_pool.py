@@ -78,6 +78,7 @@ def case(seed, selective=None):
 def drawn_pool(rng, n_classes=C, n_annotators=A):
     return pool.Pool(
         dependence=rng.random(),
+        between=(0.0, 1.0),
         votes=rng.random() / 2,
         features=rng.random() + 0.2,
         explained=0.5,
@@ -185,11 +186,11 @@ def test_the_design_effect_agrees_with_its_formula(dependence, n):
 def test_worth_rises_with_the_answers_and_stays_below_one_over_the_dependence(
     dependence, n, more
 ):
-    few = drawn_pool(np.random.default_rng(0))._replace(dependence=dependence, n_mean=n)
-    many = few._replace(n_mean=n + more)
-    assert 1 - 1e-12 <= few.worth <= many.worth + 1e-12
-    assert many.worth <= (n + more) + 1e-9
-    assert many.worth * dependence <= 1 + 1e-12
+    shares = drawn_pool(np.random.default_rng(0))
+    few, many = (shares._replace(n_mean=m).worth(dependence) for m in (n, n + more))
+    assert 1 - 1e-12 <= few <= many + 1e-12
+    assert many <= (n + more) + 1e-9
+    assert many * dependence <= 1 + 1e-12
 
 
 @given(seeds)
@@ -305,15 +306,25 @@ def test_left_out_answers_are_predicted_as_loops_do(seed, rate):
 
 @given(seeds)
 @settings(max_examples=8)
-def test_the_likeliest_rate_is_the_best_of_the_grid(seed):
+def test_likely_rates_are_the_best_of_the_grid_and_those_near_it(seed):
     found = case(seed, np.zeros(A))
     rows = oracles.left_out(*found.crowd, found.selective)
-    means = [
-        sum(oracles.left_out_log_likelihood(*row, rate) for row in rows)
+    n_items = int((found.witnesses.n_each > 1).sum())
+    each = [
+        [oracles.left_out_log_likelihood(*row, rate) for row in rows]
         for rate in pool.RATES
     ]
-    got = pool.likeliest_rate(pool.left_out(found.witnesses, found.selective))
-    assert got == pool.RATES[int(np.argmax(means))]
+    likelihood = [n_items * sum(logs) / len(logs) for logs in each]
+    best = max(likelihood)
+    near = [
+        rate
+        for rate, total in zip(pool.RATES, likelihood, strict=True)
+        if best - total < 1.35
+    ]
+    left_out = pool.left_out(found.witnesses, found.selective)
+    want = (pool.RATES[likelihood.index(best)], min(near), max(near))
+    assert_allclose(pool.likely_rates(left_out, n_items), want)
+    assert pool.likely_rates(None, n_items) == (0.0, 0.0, 0.0)
 
 
 def test_without_two_answers_on_an_item_nothing_is_left_out():
@@ -323,17 +334,20 @@ def test_without_two_answers_on_an_item_nothing_is_left_out():
     found = pool.readings(answers, proba, PRIORS, np.zeros(A))
     witnesses = pool.Witnesses(answers, np.ones(N), proba, found)
     assert pool.left_out(witnesses, np.zeros(A)) is None
-    assert pool.signs_of(witnesses, np.zeros(A)) == pool.Signs(0.0, 0.0, 1.0)
+    assert pool.signs_of(witnesses, np.zeros(A)) == pool.Signs(
+        (0.0, 0.0, 0.0), 0.0, 1.0
+    )
 
 
-@given(*[st.floats(0, 3)] * 2, st.floats(1, 20), seeds)
-def test_the_rate_adds_up_what_the_signs_give_reason_for(left_out, excess, n, seed):
-    drawn = np.random.default_rng(seed).random(len(pool.Doubts._fields)) + 0.01
-    doubts = pool.Doubts(*drawn.tolist())
-    want = doubts.left_out * left_out
-    want += 1 / (1 + doubts.excess / excess) if excess else 0.0
-    want += doubts.few / (n - 1) if n > 2 else doubts.few
-    assert_allclose(pool.Signs(left_out, excess, n).rate(doubts), want, rtol=1e-9)
+@given(st.floats(0, 3), st.floats(1, 20), seeds)
+def test_the_rates_add_up_what_the_signs_give_reason_for(excess, n, seed):
+    rng = np.random.default_rng(seed)
+    doubts = pool.Doubts(*(rng.random(len(pool.Doubts._fields)) + 0.01).tolist())
+    left_out = tuple(rng.random(3).tolist())
+    more = 1 / (1 + doubts.excess / excess) if excess else 0.0
+    more += doubts.few / (n - 1) if n > 2 else doubts.few
+    want = [doubts.left_out * rate + more for rate in left_out]
+    assert_allclose(pool.Signs(left_out, excess, n).rates(doubts), want, rtol=1e-9)
 
 
 def test_the_mean_number_of_several_answers_leaves_single_ones_out():
@@ -353,6 +367,7 @@ def test_a_given_dependence_is_used_as_it_is_and_votes_do_not_count(rho, seed):
         found.witnesses._replace(beyond=None), found.selective, rho
     )
     assert (shares.dependence, shares.votes) == (rho, 0.0)
+    assert shares.between == (rho, rho)
     assert (shares.exponent, shares.features) == (1.0, 0.0)
     assert not shares.shift.any()
     assert not shares.lean.any()
@@ -367,11 +382,12 @@ def test_a_given_dependence_is_used_as_it_is_and_votes_do_not_count(rho, seed):
 @settings(max_examples=10)
 def test_a_learned_dependence_and_the_weight_of_votes_follow_the_rate(seed):
     found = case(seed)
-    signs = pool.Signs(*found.rng.random(2), 3.0)
+    signs = pool.Signs((0.3, 0.1, 0.9), float(found.rng.random()), 3.0)
     doubts = pool.Doubts(votes=0.4, half=0.2, shared=0.3)
     shares = pool.learned_pool(found.witnesses, found.selective, "learn", doubts, signs)
-    rate = signs.rate(doubts)
+    rate, *ends = signs.rates(doubts)
     assert_allclose(shares.dependence / (1 - shares.dependence), rate)
+    assert_allclose([rho / (1 - rho) for rho in shares.between], ends)
     assert_allclose(shares.votes, 0.4 * rate / (rate + 0.2))
     exponent, explained = pool.exponent_of_features(
         found.witnesses, shares._replace(exponent=1.0)
@@ -555,7 +571,7 @@ def test_without_dependence_labels_are_those_of_cvb0(seed):
     shares = (pool.CLASS_PRIOR + proba.sum(0)) / (C * pool.CLASS_PRIOR + len(proba))
     joint = np.log(shares) + oracles.evidence_of_others(counts, proba, *rows)
     assert_allclose(got.proba, oracles.normalised(joint)[0], rtol=1e-8)
-    assert got.pool.worth == 4.0
+    assert got.pool.worth(got.pool.dependence) == 4.0
 
 
 def test_gold_is_certain_and_the_other_items_are_not():

@@ -119,6 +119,9 @@ def test_independent_annotators_are_worth_more_than_families(fitted):
     apart = Consensus().fit(made.answers)
     assert apart.dependence_ < 0.1 < fitted.dependence_
     assert apart.worth_ > 5 > fitted.worth_
+    for model in (apart, fitted):
+        low, high = model.worth_interval_
+        assert 1 <= low <= model.worth_ <= high <= 9
 
 
 def test_new_items_are_labelled_from_their_answers(families, fitted):

@@ -19,3 +19,9 @@ def test_settled_labels_learn_nothing(drawn):
     assert statistics.size == 0
     assert settled.updated(statistics) is settled
     assert settled.divergence() == settled.log_hyperprior() == 0.0
+
+
+def test_settled_labels_of_some_items_are_theirs(drawn):
+    log_proba = np.log(drawn.proba)
+    some = Settled(log_proba).of_items(np.array([4, 1]))
+    assert_array_equal(some.log_proba, log_proba[[4, 1]])
