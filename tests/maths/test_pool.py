@@ -327,6 +327,20 @@ def test_likely_rates_are_the_best_of_the_grid_and_those_near_it(seed):
     assert pool.likely_rates(None, n_items) == (0.0, 0.0, 0.0)
 
 
+def test_no_answer_is_more_than_certain():
+    """Of a rather selective annotator, p(answer and answered | class) can exceed 1."""
+    item = np.concatenate([np.arange(10), np.arange(20)])
+    who = np.repeat([0, 1], [10, 20])
+    said = (item >= 10).astype(int)
+    answers = Answers.from_codes(item, who, said, (20, 2, 2, 2))
+    proba, selective = np.eye(2)[np.arange(20) // 10], np.array([0.49, 0.0])
+    prior = (crowd.diagonal_prior(2, 2, 4.0, 1.0)[None],)
+    found = pool.readings(answers, proba, prior, selective)
+    witnesses = pool.Witnesses(answers, np.ones(30), proba, found)
+    assert pool.log_given(found[0], answers, proba, slice(None)).max() > 0
+    assert pool.left_out(witnesses, selective).given.max() == 1.0
+
+
 def test_without_two_answers_on_an_item_nothing_is_left_out():
     ids = np.arange(N)
     answers = Answers.from_codes(ids, ids % A, ids % C, SIZE)
