@@ -678,8 +678,9 @@ def test_labels_of_new_items_agree_with_the_formula(seed, with_features):
     shares = drawn_pool(found.rng)
     beyond = found.beyond if with_features else None
     answers = drawn_answers(seed + 1)
-    got = pool.labels_of_new(answers, found.witnesses.readings[0], shares, beyond)
     rows = rows_of(answers)
+    twice = Answers.from_codes(*np.array(rows + rows[::2]).T, answers.shape)
+    got = pool.labels_of_new(twice, found.witnesses.readings[0], shares, beyond)
     want = oracles.pool_labels(
         rows, [1.0] * len(rows), None, found.readings[:1], shares._asdict(), NO_GOLD,
         beyond,
