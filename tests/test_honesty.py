@@ -139,6 +139,18 @@ def test_a_guesser_is_found_and_informs_about_nothing(n_classes):
     assert abs(table["accuracy"][0] - 1 / n_classes) < 0.1
 
 
+@pytest.mark.parametrize(("n", "flag"), [(15, ""), (60, "spammer")])
+def test_who_gave_few_answers_is_not_accused(n, flag):
+    """Annotator 0 guesses on n items, three others are right on 90 % of 200."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(5, size=200)
+    knows = rng.random((200, 4)) < [0.0, 0.9, 0.9, 0.9]
+    said = np.where(knows, truth[:, None], rng.integers(5, size=(200, 4)))
+    item, who = np.nonzero((np.arange(200)[:, None] < n) | (np.arange(4) > 0))
+    found = wc.aggregate(wc.Annotations.from_triples(item, who, said[item, who]))
+    assert flags_of(found.annotator_summary())[0] == flag
+
+
 def test_good_annotators_inform_about_five_classes():
     assert with_a_guesser(5)["informativeness"][1:].min() > 0.3
 
