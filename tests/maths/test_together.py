@@ -199,10 +199,6 @@ def with_a_copy(answers, annotator):
     )
 
 
-@pytest.mark.xfail(
-    reason="the copy raises excess_agreement, and counts twice in the first votes, in "
-    "the learned prior and among the left-out answers: labels change by up to .28"
-)
 @pytest.mark.parametrize("annotator", [0, 3, 5])
 def test_an_exact_copy_of_an_annotator_changes_labels_by_less_than_a_hundredth(
     annotator,

@@ -1,18 +1,10 @@
 """The everyday crowds are what their first lines say."""
 
-import jaxtyping
 import numpy as np
 import pytest
 
 from wisecrowd.simulation import everyday
 from wisecrowd.simulation.everyday import SHAPES
-
-pytestmark = pytest.mark.xfail(
-    everyday.Codes.dim_str == "*shape",
-    reason="Codes = Int[ndarray, '*shape'] asks all codes of a call to be as many",
-    raises=jaxtyping.TypeCheckError,
-    strict=False,
-)
 
 
 def made(name, seed=0):
