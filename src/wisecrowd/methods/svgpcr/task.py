@@ -17,7 +17,6 @@ from wisecrowd.methods.svgpcr import steps
 from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
 from wisecrowd.methods.svgpcr.steps import Rates, Visited
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
-from wisecrowd.skills.part import LearnableSkills
 from wisecrowd.skills.settled import Settled
 
 for _part in (
@@ -76,7 +75,7 @@ class SVGPCRTask:
 
     # -- the state --------------------------------------------------------------
 
-    def start(self, skills: LearnableSkills, hyper: Hyper) -> State:
+    def start(self, skills: Any, hyper: Hyper) -> State:
         """Return the state before the first step."""
         n_items, n_classes = self.data.answers.n_items, self.data.answers.n_classes
         natural = sparse_gp.prior_natural(n_classes, len(hyper.inducing))
@@ -91,7 +90,7 @@ class SVGPCRTask:
             jitter=self.recipe.jitter,
         )
 
-    def evidence(self, skills: LearnableSkills) -> Float[np.ndarray, "N C"]:
+    def evidence(self, skills: Any) -> Float[np.ndarray, "N C"]:
         """Return what the answers say about every item; gold rules out all else."""
         said = crowd.clamped(skills.evidence(self.data.answers), self.data.gold)
         return said.astype(self.dtype)
