@@ -1251,6 +1251,27 @@ def conal_share(params, x, a):
     return 1 / (1 + math.exp(-dot))
 
 
+def conal_mixed(params, x, a):
+    """s W_G + (1 − s) W[a], as published: [C][K]."""
+    s = conal_share(params, x, a)
+    n_classes, n_answers = params["common"].shape
+    return [
+        [
+            s * params["common"][c][k] + (1 - s) * params["matrix"][a][c][k]
+            for k in range(n_answers)
+        ]
+        for c in range(n_classes)
+    ]
+
+
+def conal_answer(params, x, a, proba):
+    """p(y = k | x, a) of every answer k, as published: the activations are mixed."""
+    W = conal_mixed(params, x, a)
+    return softmaxed(
+        [sum(proba[c] * W[c][k] for c in range(len(W))) for k in range(len(W[0]))]
+    )
+
+
 def conal_given(params, x, a, y):
     """p(y | z = c, x, a) of every class c."""
     s = conal_share(params, x, a)

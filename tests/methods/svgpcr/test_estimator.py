@@ -272,3 +272,15 @@ def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
     honest = sharpness()
     monkeypatch.setattr("wisecrowd.methods.svgpcr.train.CROSS_FITTED", 0)
     assert honest < 0.8 < sharpness() - 0.2
+
+
+def test_a_small_fit_that_stands_still_ends_early():
+    # Once it could not: cooling down took the rest of the 300 steps.
+    crowd = wc.simulate(500, 8, 2, n_features=2, random_state=0)
+    settings = {"n_inducing": 8, "inference": "natural", "dependence": None}
+    n_steps = [
+        wc.SVGPCR(**settings, tol=tol).fit(crowd.X, crowd.answers).trace_.index[-1]
+        for tol in (None, 1e9)
+    ]
+    assert n_steps[0] == 300
+    assert n_steps[1] <= 260

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from wisecrowd.answers import Answers
 from wisecrowd.features import FeatureSource, filled
-from wisecrowd.fit.stochastic import Pace, Place, Watched, watched_items
+from wisecrowd.fit.stochastic import WINDOW, Pace, Place, Watched, watched_items
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import links, sparse_gp
 from wisecrowd.methods.svgpcr import steps
@@ -72,6 +72,7 @@ class SVGPCRTask:
     learning_rate: float
     dtype: str
     seed: int
+    learns: bool = True  # whether there are annotators to update
 
     # -- the state --------------------------------------------------------------
 
@@ -207,8 +208,11 @@ class SVGPCRTask:
         return Watched(named, np.asarray(terms.total, np.float64), shared)
 
     def may_converge(self, place: Place) -> bool:
-        """Return whether annotators and epsilon have had time to move."""
-        ready = place.step >= 2 * warm_up(place)
+        """Return whether annotators and epsilon have had time to move.
+
+        The annotators have if they were updated while the last gain was measured.
+        """
+        ready = place.step >= WINDOW + (warm_up(place) if self.learns else 0)
         given = self.recipe.link.epsilon not in (None, "learn")
         return (
             ready

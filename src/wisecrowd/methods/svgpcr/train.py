@@ -160,6 +160,7 @@ def ended_again(
     end = ended(task, first, proba, settings.dependence, alone)
     schedule = schedule_of(settings, task.recipe.n_items)
     n_steps = max(1, int(AGAIN * schedule.n_steps))
+    task = replace(task, learns=False)
     settled: Any = Settled(np.log(np.maximum(end.proba, SMALLEST_LABEL)))
     state = run.state._replace(skills=settled, evidence=task.evidence(settled))
     anew = Run(state, run.seed, n_steps)
