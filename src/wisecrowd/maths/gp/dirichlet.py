@@ -53,23 +53,23 @@ def mean_log_of(
 @jax.custom_jvp
 def kl(
     counts: Float[Array, "A C K"], prior: Float[Array, "#A C K"]
-) -> Float[Array, ""]:
-    """Σ KL(Dir(α̃) ‖ Dir(α)) = Σ log B(α) − log B(α̃) + Σₖ (α̃ₖ − αₖ) E[log Rₖ]."""
+) -> Float[Array, "A C"]:
+    """KL(Dir(α̃) ‖ Dir(α)) = log B(α) − log B(α̃) + Σₖ (α̃ₖ − αₖ) E[log Rₖ]."""
     mean_log = digamma(counts) - digamma(counts.sum(-1, keepdims=True))
     moved = ((counts - prior) * mean_log).sum(-1)
-    return (log_norm(prior) - log_norm(counts) + moved).sum()
+    return log_norm(prior) - log_norm(counts) + moved
 
 
 @kl.defjvp
 def _kl_slope(
     primals: tuple[Array, Array], tangents: tuple[Array, Array]
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+) -> tuple[Float[Array, "A C"], Float[Array, "A C"]]:
     """Of α̃ₖ: (α̃ₖ − αₖ) ψ′(α̃ₖ) − ψ′(Σ α̃) Σⱼ (α̃ⱼ − αⱼ); the rest cancels."""
     counts, prior = primals
     more = counts - prior
     shared = trigamma(counts.sum(-1)) * more.sum(-1)
     slope = more * trigamma(counts) - shared[..., None]
-    return kl(counts, prior), (slope * tangents[0]).sum()
+    return kl(counts, prior), (slope * tangents[0]).sum(-1)
 
 
 def log_norm(counts: Float[Array, "*rows K"]) -> Float[Array, "*rows"]:

@@ -119,7 +119,7 @@ def bound(
     project = model.projections(recipe, params.hyper, batch.X)
     latent = sparse_gp.latent_moments(moments, *project)
     terms = item_terms(recipe, latent, params.logits, params.log_counts, batch)
-    kl = dirichlet.kl(jnp.exp(params.log_counts), prior).astype(jnp.float64)
+    kl = dirichlet.kl(jnp.exp(params.log_counts), prior).sum(dtype=jnp.float64)
     cost = Divergence(kl, jnp.zeros((), jnp.float64))
     kl_gp = sparse_gp.rooted_kl_to_prior(params.gp)
     return model.bound(recipe, terms, kl_gp, cost), terms
@@ -141,7 +141,8 @@ def slopes(
 
     def gain(latent: sparse_gp.Latent, logits: Array, log_counts: Array) -> Array:
         terms = item_terms(recipe, latent, logits, log_counts, batch)
-        return scale * terms.total.sum() - dirichlet.kl(jnp.exp(log_counts), prior)
+        kl = dirichlet.kl(jnp.exp(log_counts), prior)
+        return scale * terms.total.sum() - kl.sum()
 
     (project, left), pull_back = jax.vjp(projections, params.hyper)
     latent = sparse_gp.latent_moments(moments, project, left)
