@@ -16,7 +16,7 @@ import contract
 import oracles
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
-from wisecrowd.methods.svgpcr import ending
+from wisecrowd.methods.svgpcr import ending, train
 
 # Learning the dependence takes longer than all the rest of so small a fit.
 QUICK = {"n_inducing": 8, "max_epochs": 80, "dependence": 0.1}
@@ -277,10 +277,17 @@ def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
 def test_a_small_fit_that_stands_still_ends_early():
     # Once it could not: cooling down took the rest of the 300 steps.
     crowd = wc.simulate(500, 8, 2, n_features=2, random_state=0)
-    settings = {"n_inducing": 8, "inference": "natural", "dependence": None}
-    n_steps = [
-        wc.SVGPCR(**settings, tol=tol).fit(crowd.X, crowd.answers).trace_.index[-1]
-        for tol in (None, 1e9)
-    ]
-    assert n_steps[0] == 300
-    assert n_steps[1] <= 260
+    model = SVGPCR(8, dependence=None, tol=1e9).fit(crowd.X, crowd.answers)
+    assert train.schedule_of(model, 500).n_steps == 300  # what tol=None takes
+    assert model.trace_.index[-1] <= 260
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_tol_costs_no_labels(seed):
+    crowd = wc.simulate(500, 12, 3, n_features=4, answers_per_item=3, random_state=seed)
+    by_default, whole = (
+        (wc.SVGPCR(30, **given).fit(crowd.X, crowd.answers).labels_ == crowd.truth)
+        for given in ({}, {"tol": None})
+    )
+    assert by_default.mean() >= whole.mean() - 0.005
