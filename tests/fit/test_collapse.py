@@ -71,7 +71,7 @@ def crowd():
 
 
 def test_a_published_fit_that_collapses_warns(crowd):
-    # The bound of the paper is higher there, and closed-form updates find it.
+    # The paper's bound has such a maximum, and closed-form updates find it.
     model = wc.SVGPCR.as_published(8, inference="natural", max_epochs=80)
     with pytest.warns(UserWarning, match="may have collapsed.*annotator_prior"):
         model.fit(crowd.X, crowd.answers)

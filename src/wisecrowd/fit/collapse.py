@@ -1,8 +1,8 @@
 """Whether a fit has lost a class that its annotators see.
 
 With a flat prior of the annotators, a model can explain all answers with a class left
-empty: everybody is taken to call another class by its name. The bound is then often
-higher than with all classes, and only the labels show it.
+empty: everybody is taken to call another class by its name. The bound can be as
+high as with all classes, and only the labels show it.
 """
 
 import numpy as np

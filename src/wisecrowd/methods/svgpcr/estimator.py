@@ -303,7 +303,7 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
         batches of 1,000 items.
 
         The inference is part of the method. With ``inference="natural"`` the same model
-        has a higher bound, but on some crowds there are classes without items.
+        reaches about the same bound, but on some crowds with classes without items.
         """
         paper = {
             "link": "robustmax",
