@@ -724,6 +724,30 @@ def label_terms(states, evidence, factorised):
     return labels, features, entropies
 
 
+def published_bound(q, rows, counts, prior, latent, epsilon, largest):
+    """The paper's bound, term by term, for any table q; rows are (item, who, answer).
+
+    `latent` has mean and variance of f, [N][C]. The two divergences are Gaussian and
+    Dirichlet; only the latter is here, as `gaussian_kl` is the former.
+    """
+    n_items, n_classes = len(q), len(q[0])
+    answers = features = entropies = 0.0
+    for n, a, y in zip(*rows, strict=True):
+        for c in range(n_classes):
+            answers += q[n][c] * mean_log_row(counts[a][c])[y]
+    for n in range(n_items):
+        states = robust_max_states(latent[0][n], latent[1][n], epsilon, largest)
+        for c in range(n_classes):
+            features += q[n][c] * sum(w * row[c] for w, row in states)
+            if q[n][c] > 0:
+                entropies -= q[n][c] * math.log(q[n][c])
+    kl = 0.0
+    for a in range(len(counts)):
+        for c in range(n_classes):
+            kl += dirichlet_kl(counts[a][c], prior[a][c])
+    return answers, features, entropies, kl
+
+
 def svgpcr_log_evidence(item, annotator, label, prior, labelling_proba):
     """log Σ_Z p(Z) Π p(answers of a on class c), p(Z) as a function of a labelling."""
     n_classes = prior.shape[1]
@@ -1226,6 +1250,27 @@ def conal_share(params, x, a):
     length = math.sqrt(sum(i * i for i in v)) * math.sqrt(sum(i * i for i in u))
     dot = sum(i * j for i, j in zip(v, u, strict=True)) / length
     return 1 / (1 + math.exp(-dot))
+
+
+def conal_mixed(params, x, a):
+    """s W_G + (1 − s) W[a], as published: [C][K]."""
+    s = conal_share(params, x, a)
+    n_classes, n_answers = params["common"].shape
+    return [
+        [
+            s * params["common"][c][k] + (1 - s) * params["matrix"][a][c][k]
+            for k in range(n_answers)
+        ]
+        for c in range(n_classes)
+    ]
+
+
+def conal_answer(params, x, a, proba):
+    """p(y = k | x, a) of every answer k, as published: the activations are mixed."""
+    W = conal_mixed(params, x, a)
+    return softmaxed(
+        [sum(proba[c] * W[c][k] for c in range(len(W))) for k in range(len(W[0]))]
+    )
 
 
 def conal_given(params, x, a, y):

@@ -16,6 +16,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.tables import as_array, as_frame, has_columns, triples_in
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
+from wisecrowd.fit.collapse import said_of_lost
 from wisecrowd.maths import crowd, pool
 from wisecrowd.maths.pool import Pool
 from wisecrowd.metrics.calibration import Calibration
@@ -182,6 +183,12 @@ class CrowdModel(BaseEstimator, ABC):
         self.n_answers_ = annotations.codes.n_per_annotator
         self.learned_ = learned
         self.trace_ = trace.frame()
+        lost = said_of_lost(
+            annotations.codes, learned.proba, annotations.classes,
+            has_prior=hasattr(self, "annotator_prior"),
+        )  # fmt: skip
+        if lost:
+            warnings.warn(lost, stacklevel=3)
 
     @property
     def label_proba_(self) -> Array:
