@@ -95,7 +95,7 @@ def test_the_code_in_the_readme_runs_on_a_users_file(tmp_path, monkeypatch, caps
         exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert re.search(r"answers\.csv: long.* 300 (annotations|answers)", printed)
-    assert "@inproceedings{kim2012bcc" in printed
+    assert "@software{wisecrowd" in printed
     assert (tmp_path / "model/model.json").exists()
 
 
