@@ -162,6 +162,8 @@ def test_every_command_and_option_that_a_page_shows_exists(page):
         for name, command in typer.main.get_command(app).commands.items()
     }
     for name, *words in commands_in(text_of(page)):
+        if " ".join([name, *words[:1]]) in known:  # simulate glitches
+            name = " ".join([name, words.pop(0)])
         assert name in known, name
         named = {word.strip(".,;:)") for word in words if word.startswith("--")}
         assert named <= known[name] | {"--help"}, f"wisecrowd {name} {words}"
