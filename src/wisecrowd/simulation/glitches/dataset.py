@@ -3,7 +3,7 @@
 import hashlib
 import sys
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,23 +15,22 @@ from wisecrowd._checks import InputError, one_of
 from wisecrowd._files import replacing
 from wisecrowd._types import Array
 from wisecrowd.annotations.dataset import Dataset
-from wisecrowd.simulation import hard_items as hard
-from wisecrowd.simulation.crowds import draw_answers
 from wisecrowd.simulation.glitches.features import BATCH, N_FEATURES, features
 from wisecrowd.simulation.glitches.items import (
-    CLASSES,
     Items,
     draw_classes,
     draw_items,
     hard_items,
 )
 from wisecrowd.simulation.glitches.strain import Rng
-from wisecrowd.simulation.glitches.volunteers import N_VOLUNTEERS, draw_volunteers
+from wisecrowd.simulation.glitches.volunteers import (
+    N_VOLUNTEERS,
+    answered,
+    draw_volunteers,
+)
 
 SIZES = {"small": (2_000, 1_000), "medium": (20_000, 4_000), "full": (173_565, 9_997)}
 """Annotated items and test items; "full" has the paper's."""
-ANSWERS = 1_828_981
-"""Answers of the paper, on its 173,565 items; other sizes have as many per item."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -100,29 +99,18 @@ def simulate_glitches(
     X = _cached(kept, plan, show)
     train, test = plan.items.part(slice(n_items)), plan.items.part(slice(n_items, None))
     volunteers = draw_volunteers(N_VOLUNTEERS, plan.for_volunteers)
-    drawn = draw_answers(
-        train.truth,
-        volunteers.confusion,
-        n_answers=round(ANSWERS * n_items / SIZES["full"][0]),
-        activity="heavy",
-        classes=CLASSES,
-        random_state=plan.for_answers,
-    )
+    answers, confusion = answered(train, volunteers, plan.for_answers)
+    gold = pd.Series(answers.classes[train.truth], answers.items, name="gold")
     misleading = hard_items(train)
-    codes = hard.misled(drawn.codes, volunteers.confusion, misleading, plan.for_answers)
     return Glitches(
         name="glitches",
-        answers=replace(drawn, codes=codes),
-        classes=drawn.classes,
-        gold=pd.Series(
-            drawn.classes[train.truth],
-            index=pd.Index(drawn.items, name="item"),
-            name="gold",
-        ),
+        answers=answers,
+        classes=answers.classes,
+        gold=gold.rename_axis("item"),
         X=X[:n_items],
         X_test=X[n_items:],
-        gold_test=drawn.classes[test.truth],
-        confusion=hard.mean_confusion(volunteers.confusion, train.truth, misleading),
+        gold_test=answers.classes[test.truth],
+        confusion=confusion,
         kinds=volunteers.kinds,
         snr=train.snr,
         snr_test=test.snr,
@@ -170,6 +158,9 @@ def _cached(
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary, temporary.open("wb") as file:
                 np.save(file, X)
+            for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.npy"):
+                if old != path:  # made by an older version of the simulator
+                    old.unlink()
         except OSError as error:
             warnings.warn(
                 f"the features of the glitches could not be kept in {path} "

@@ -12,8 +12,8 @@ from wisecrowd.simulation.glitches.features import BATCH, batches, energy
 from wisecrowd.simulation.glitches.items import CLASSES
 from wisecrowd.simulation.glitches.spectrograms import WINDOWS, windows
 
-ROWS, COLUMNS = 96, 64
-INCHES = (0.95, 0.72)  # of one window
+ROWS, COLUMNS = 80, 64
+ABOVE, BETWEEN = 28, 6  # pixels: room for the text, and between windows
 
 
 def pictures_of(
@@ -36,29 +36,32 @@ def pictures_of(
 def drawn(n: int, size: str | tuple[int, int] = "small", random_state: int = 0) -> Any:
     """Draw the first n items of each class: one row per class, four windows per item.
 
-    Above each item stand its number and its signal-to-noise ratio.
+    Above each item stand its number and its signal-to-noise ratio. Frequency runs
+    upwards from 10 to 1900 Hz on a logarithmic scale.
     """
     items = planned(size, random_state).items
     rows = [np.flatnonzero(items.truth == c)[:n] for c in range(len(CLASSES))]
     wanted = np.sort(np.concatenate(rows))
     pictures = dict(zip(wanted, pictures_of(wanted, size, random_state), strict=True))
-    shape = (len(CLASSES), n * len(WINDOWS))
-    figure, axes = pyplot().subplots(
-        *shape, figsize=(1.4 + INCHES[0] * shape[1], INCHES[1] * shape[0] + 0.5),
-        squeeze=False, gridspec_kw={"wspace": 0.04, "hspace": 0.32},
-    )  # fmt: skip
-    for ax in axes.flat:
-        ax.set_axis_off()
+    high, wide = ROWS + ABOVE, len(WINDOWS) * (COLUMNS + BETWEEN) + BETWEEN
+    sheet = np.full((len(CLASSES) * high, n * wide), np.nan, np.float32)
+    figure, ax = pyplot().subplots(
+        figsize=(sheet.shape[1] / 80 + 1.5, sheet.shape[0] / 130), layout="constrained"
+    )
     for c, name in enumerate(CLASSES):
-        axes[c, 0].text(
-            -0.1, 0.5, name, ha="right", va="center", transform=axes[c, 0].transAxes,
-            fontsize=8,
-        )  # fmt: skip
+        ax.text(-8, (c + 0.6) * high, name, ha="right", va="center", fontsize=8)
         for k, item in enumerate(rows[c]):
-            cells = axes[c, k * len(WINDOWS) : (k + 1) * len(WINDOWS)]
-            cells[0].set_title(
-                f"item {item}, SNR {items.snr[item]:.0f}", fontsize=6, loc="left", pad=2
-            )
-            for ax, picture in zip(cells, pictures[item], strict=True):
-                ax.imshow(picture, origin="lower", aspect="auto", vmin=0, vmax=1)
+            top, left = c * high + ABOVE, k * wide
+            said = f"item {item}, SNR {items.snr[item]:.0f}"
+            ax.text(left, top - 4, said, va="bottom", fontsize=6)
+            for w, picture in enumerate(pictures[item]):
+                start = left + w * (COLUMNS + BETWEEN)
+                sheet[top : top + ROWS, start : start + COLUMNS] = picture[::-1]
+    for k, seconds in enumerate(WINDOWS * n):
+        at = k // len(WINDOWS) * wide + k % len(WINDOWS) * (COLUMNS + BETWEEN)
+        ax.text(
+            at + COLUMNS / 2, len(sheet) + 16, f"{seconds:g} s", ha="center", fontsize=7
+        )
+    ax.imshow(sheet, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    ax.set_axis_off()
     return figure

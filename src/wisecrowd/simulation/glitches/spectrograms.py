@@ -2,7 +2,7 @@
 
 import numpy as np
 import scipy.fft
-from jaxtyping import Float
+from jaxtyping import Complex, Float
 
 from wisecrowd._types import Array
 from wisecrowd.simulation.glitches.strain import RATE, SECONDS, Spectra
@@ -49,7 +49,7 @@ def q_transform(spectrum: Spectra, n_rows: int) -> Float[Array, "B R S"]:
     return energy
 
 
-def _folded(parts: Spectra, n: int) -> Spectra:
+def _folded(parts: Spectra, n: int) -> Complex[Array, "B n"]:
     """Return the parts in n bins, summed: the IFFT has the same values, but fewer."""
     times = -(-parts.shape[1] // n)
     full = np.zeros((len(parts), times * n), np.complex64)

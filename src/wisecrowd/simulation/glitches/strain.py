@@ -19,6 +19,7 @@ from jaxtyping import Complex, Float
 from scipy.special import expit
 
 from wisecrowd._types import Array
+from wisecrowd.simulation.annotators import Number
 
 RATE = 4096
 """Samples per second: ripples at 1400 Hz and whistles up to 2000 Hz need them."""
@@ -83,17 +84,17 @@ def _colour() -> Float[Array, "1 F"]:
 # -- parts of waveforms --------------------------------------------------------------
 
 
-def uniform(n: int, low: float, high: float, rng: Rng) -> Float[Array, "B 1"]:
+def uniform(n: int, low: Number, high: Number, rng: Rng) -> Float[Array, "B 1"]:
     """Return one number per glitch."""
     return rng.uniform(low, high, (n, 1)).astype(np.float32)
 
 
-def bump(at: Array | float, width: Array | float) -> Waves:
+def bump(at: Array | Number, width: Array | Number) -> Waves:
     """exp(−(t − at)² / 2 width²)."""
     return np.exp(-0.5 * ((TIME - at) / width) ** 2)
 
 
-def tone(frequency: Array | float, phase: Array | float = 0.0) -> Waves:
+def tone(frequency: Array | Number, phase: Array | Number = 0.0) -> Waves:
     """cos(2π f t + phase)."""
     return np.cos(np.float32(2 * np.pi) * frequency * TIME + phase)
 

@@ -4,16 +4,22 @@ The habits are those that the paper's section 4.3 finds in five volunteers, and 
 confusions those that its section 3 tells.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from wisecrowd._types import Array, Confusion
-from wisecrowd.simulation.glitches.items import CLASSES, resemblance
+from wisecrowd.annotations import Annotations
+from wisecrowd.simulation import hard_items as hard
+from wisecrowd.simulation.crowds import draw_answers
+from wisecrowd.simulation.glitches.items import CLASSES, Items, hard_items, resemblance
 from wisecrowd.simulation.glitches.strain import Rng
 
 N_VOLUNTEERS = 3443
+ANSWERS_PER_ITEM = 1_828_981 / 173_565
+"""As in the paper."""
 ACCURACY = (9.0, 2.2)
 """Beta distribution of the accuracy on usual glitches: mean .80."""
 ROW_CONCENTRATION = 25.0
@@ -87,3 +93,25 @@ def draw_volunteers(n_volunteers: int, rng: Rng) -> Volunteers:
         for c in map(CLASSES.index, habit.of):
             confusion[who, c] = (1 - h) * confusion[who, c] + h * answer
     return Volunteers(kinds, confusion)
+
+
+def answered(
+    items: Items, volunteers: Volunteers, rng: Rng
+) -> tuple[Annotations, Confusion]:
+    """Draw the answers of volunteers; return also their mean confusion matrices.
+
+    Few volunteers give most answers. On a hard item each sees the decoy with the same
+    probability λ, and then answers by row R[a, decoy, :].
+    """
+    drawn = draw_answers(
+        items.truth,
+        volunteers.confusion,
+        answers_per_item=ANSWERS_PER_ITEM,
+        activity="heavy",
+        classes=CLASSES,
+        random_state=rng,
+    )
+    misleading = hard_items(items)
+    codes = hard.misled(drawn.codes, volunteers.confusion, misleading, rng)
+    mean = hard.mean_confusion(volunteers.confusion, items.truth, misleading)
+    return replace(drawn, codes=codes), mean
