@@ -42,26 +42,26 @@ class Kind(NamedTuple):
 KINDS = {
     "1080 Line": Kind(0.118, 60, 0.02, {
         "1400 Ripple": 5, "Violin Mode Harmonic": 3, "Other": 2}),
-    "1400 Ripple": Kind(0.012, 35, 0.07, {
+    "1400 Ripple": Kind(0.012, 35, 0.11, {
         "Violin Mode Harmonic": 6, "1080 Line": 3, "Other": 1}),
     "Blip": Kind(0.230, 33, 0.025, {
         "Koi Fish": 6, "Repeating Blips": 2, "Other": 2}),
-    "Extremely Loud": Kind(0.015, 1500, 0.33, {
+    "Extremely Loud": Kind(0.015, 1500, 0.29, {
         "Koi Fish": 8, "Other": 2}),
-    "Koi Fish": Kind(0.095, 150, 0.135, {
+    "Koi Fish": Kind(0.095, 150, 0.115, {
         "Blip": 6, "Extremely Loud": 2, "Other": 2}),
     "Low Frequency Burst": Kind(0.130, 45, 0.11, {
         "Low Frequency Lines": 4, "Scattered Light": 4, "Other": 2}),
     "Low Frequency Lines": Kind(0.090, 55, 0.08, {
         "Scattered Light": 4, "Low Frequency Burst": 4, "Other": 2}),
-    "No Glitch": Kind(0.015, 4, 0.15, {
+    "No Glitch": Kind(0.015, 4, 0.18, {
         "Low Frequency Lines": 3, "Other": 4, "Blip": 3}),
-    "Other": Kind(0.025, 50, 0.40, {
+    "Other": Kind(0.025, 50, 0.46, {
         "Blip": 3, "Koi Fish": 2, "Low Frequency Burst": 3, "Scattered Light": 2,
         "Scratchy": 2, "Whistle": 1, "Power Line 60 Hz": 1, "No Glitch": 1}),
     "Power Line 60 Hz": Kind(0.030, 35, 0.17, {
         "Low Frequency Lines": 4, "Scratchy": 2, "Other": 4}),
-    "Repeating Blips": Kind(0.015, 45, 0.25, {
+    "Repeating Blips": Kind(0.015, 45, 0.27, {
         "Blip": 9, "Other": 1}),
     "Scattered Light": Kind(0.085, 55, 0.045, {
         "Low Frequency Lines": 5, "Low Frequency Burst": 4, "Other": 1}),

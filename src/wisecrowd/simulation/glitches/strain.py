@@ -228,10 +228,13 @@ def violin_mode(n: int, rng: Rng) -> Waves:
 
 
 def whistle(n: int, rng: Rng) -> Waves:
-    """Return a V (or two, a W): the frequency falls to a minimum and rises."""
-    low, slope = uniform(n, 150, 500, rng), uniform(n, 3000, 9000, rng)
-    apart = np.where(rng.random((n, 1)) < 0.3, uniform(n, 0.05, 0.12, rng), 0)
-    path = low + slope * np.abs(np.abs(TIME) - apart.astype(np.float32))
+    """Return a V (or two, a W): the frequency falls to a minimum and rises.
+
+    f(t) = f_min + slope √((|t| − apart)² + (5 ms)²), heard below 1700 Hz.
+    """
+    low, slope = uniform(n, 100, 400, rng), uniform(n, 6000, 18000, rng)
+    apart = uniform(n, 0.02, 0.05, rng) * rng.integers(2, size=(n, 1))
+    path = low + slope * np.hypot(np.abs(TIME) - apart, 0.005)
     return chirp(path, rng) * expit((1700 - path) / 50)
 
 
