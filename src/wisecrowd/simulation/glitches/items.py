@@ -35,39 +35,39 @@ class Kind(NamedTuple):
     resembles: dict[str, float]
 
 
-# The paper does not print the shares. These are near those of the public training set
-# of Gravity Spy, moved so that the accuracies per class of the paper's table 4 add up
-# to its global accuracies. `unusual` was chosen so that SVGPCR(n_inducing=50) errs
-# about as often per class as in that table.
+# The paper does not print the shares. With these, the accuracies per class of its table
+# of accuracy add up to its global ones, within .011 for all seven methods; among such
+# shares, these are near the public training set of Gravity Spy. `unusual` was chosen
+# so that SVGPCR(n_inducing=50) errs about as often per class as in that table.
 KINDS = {
-    "1080 Line": Kind(0.118, 60, 0.02, {
+    "1080 Line": Kind(0.125, 60, 0.02, {
         "1400 Ripple": 5, "Violin Mode Harmonic": 3, "Other": 2}),
-    "1400 Ripple": Kind(0.012, 35, 0.11, {
+    "1400 Ripple": Kind(0.010, 35, 0.11, {
         "Violin Mode Harmonic": 6, "1080 Line": 3, "Other": 1}),
-    "Blip": Kind(0.230, 33, 0.025, {
+    "Blip": Kind(0.240, 33, 0.025, {
         "Koi Fish": 6, "Repeating Blips": 2, "Other": 2}),
-    "Extremely Loud": Kind(0.015, 1500, 0.29, {
+    "Extremely Loud": Kind(0.010, 1500, 0.29, {
         "Koi Fish": 8, "Other": 2}),
     "Koi Fish": Kind(0.095, 150, 0.115, {
         "Blip": 6, "Extremely Loud": 2, "Other": 2}),
-    "Low Frequency Burst": Kind(0.130, 45, 0.11, {
+    "Low Frequency Burst": Kind(0.125, 45, 0.11, {
         "Low Frequency Lines": 4, "Scattered Light": 4, "Other": 2}),
     "Low Frequency Lines": Kind(0.090, 55, 0.08, {
         "Scattered Light": 4, "Low Frequency Burst": 4, "Other": 2}),
-    "No Glitch": Kind(0.015, 4, 0.18, {
+    "No Glitch": Kind(0.010, 4, 0.18, {
         "Low Frequency Lines": 3, "Other": 4, "Blip": 3}),
-    "Other": Kind(0.025, 50, 0.46, {
+    "Other": Kind(0.018, 50, 0.46, {
         "Blip": 3, "Koi Fish": 2, "Low Frequency Burst": 3, "Scattered Light": 2,
         "Scratchy": 2, "Whistle": 1, "Power Line 60 Hz": 1, "No Glitch": 1}),
-    "Power Line 60 Hz": Kind(0.030, 35, 0.17, {
+    "Power Line 60 Hz": Kind(0.027, 35, 0.17, {
         "Low Frequency Lines": 4, "Scratchy": 2, "Other": 4}),
-    "Repeating Blips": Kind(0.015, 45, 0.27, {
+    "Repeating Blips": Kind(0.010, 45, 0.27, {
         "Blip": 9, "Other": 1}),
-    "Scattered Light": Kind(0.085, 55, 0.045, {
+    "Scattered Light": Kind(0.090, 55, 0.045, {
         "Low Frequency Lines": 5, "Low Frequency Burst": 4, "Other": 1}),
     "Scratchy": Kind(0.040, 50, 0.07, {
         "Other": 4, "Repeating Blips": 2, "Power Line 60 Hz": 2, "No Glitch": 2}),
-    "Violin Mode Harmonic": Kind(0.070, 35, 0.005, {
+    "Violin Mode Harmonic": Kind(0.080, 35, 0.005, {
         "1400 Ripple": 6, "1080 Line": 2, "Other": 2}),
     "Whistle": Kind(0.030, 45, 0.05, {
         "Other": 5, "1080 Line": 2, "Violin Mode Harmonic": 3}),
