@@ -107,3 +107,15 @@ def test_pictures_are_of_the_items_whose_features_are_there(made):
     X = (features.pixels(items, rng) - used.mean) @ used.weights
     assert_array_equal(X[2], made.X[2])
     assert_array_equal(X[65], made.X_test[5])
+
+
+@pytest.mark.slow
+def test_svgpcr_is_about_as_good_as_in_the_paper_and_other_is_worst():
+    made = wc.simulate_glitches("medium", random_state=0, cache=False)
+    model = wc.SVGPCR(n_inducing=50, random_state=0).fit(made.X, made.answers)
+    right = model.predict(made.X_test) == made.gold_test
+    per_class = {c: right[made.gold_test == c].mean() for c in made.classes}
+    assert 0.90 < right.mean() < 0.94  # the paper: .918
+    assert min(per_class, key=per_class.get) == "Other"
+    assert per_class["Other"] < 0.6  # the paper: .40
+    assert per_class["Repeating Blips"] < 0.85  # the paper: .66
