@@ -72,6 +72,14 @@ def test_features_of_a_named_size_are_kept(tiny, monkeypatch):
         wc.simulate_glitches("small", random_state=1, cache=False)
 
 
+def test_a_damaged_file_is_computed_again(tiny):
+    first = wc.simulate_glitches("small", random_state=1)
+    (kept,) = tiny.iterdir()
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert_array_equal(wc.simulate_glitches("small", random_state=1).X, first.X)
+    assert_array_equal(np.load(kept)[:5], first.X)
+
+
 def test_features_of_an_older_simulator_are_replaced(tiny):
     tiny.mkdir(parents=True)
     for name in ("small-1-0123456789ab.npy", "small-11-0123456789ab.npy"):

@@ -3,6 +3,7 @@
 import hashlib
 import sys
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -68,8 +69,8 @@ def simulate_glitches(
     """Draw glitches of a gravitational-wave detector and what volunteers say of them.
 
     Strain in coloured noise, spectrograms in four windows, 256 features, 15 classes of
-    very different frequency, and 3,443 volunteers with a heavy tail of activity. Faint
-    and unusual glitches mislead all volunteers alike (docs/simulate.md).
+    very different sizes, and 3,443 volunteers of whom few give most answers. Faint and
+    unusual glitches mislead all volunteers alike (docs/simulate.md).
 
     Parameters
     ----------
@@ -149,25 +150,33 @@ def planned(size: str | tuple[int, int], random_state: int) -> Plan:
 def _cached(
     path: Path | None, plan: Plan, show: bool | None
 ) -> Float[np.ndarray, "N D"]:
-    """Return the features, from the file if it is there; else write it."""
-    if path is not None and path.is_file():
-        return np.load(path)
+    """Return the features, from the file if it is there and whole; else write it."""
+    if path is None:
+        return _computed(plan, show)
+    with suppress(OSError, ValueError, EOFError):
+        X = np.load(path)
+        if X.shape == (len(plan.items.truth), N_FEATURES):
+            return X
     X = _computed(plan, show)
-    if path is not None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as temporary, temporary.open("wb") as file:
-                np.save(file, X)
-            for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.npy"):
-                if old != path:  # made by an older version of the simulator
-                    old.unlink()
-        except OSError as error:
-            warnings.warn(
-                f"the features of the glitches could not be kept in {path} "
-                f"({error.strerror or error}), so they will be computed again.",
-                stacklevel=3,
-            )
+    try:
+        _keep(X, path)
+    except OSError as error:
+        warnings.warn(
+            f"the features of the glitches could not be kept in {path} "
+            f"({error.strerror or error}), so they will be computed again.",
+            stacklevel=3,
+        )
     return X
+
+
+def _keep(X: Float[np.ndarray, "N D"], path: Path) -> None:
+    """Write the features, and remove those that an older simulator has made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.save(file, X)
+    for other in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.npy"):
+        if other != path:
+            other.unlink()
 
 
 def _cache_file(size: str, random_state: int) -> Path:
