@@ -1638,3 +1638,25 @@ def selective_proba(rows, a, n_answers, right, wrong):
     odds = log_beta_of(right + agree, wrong + disagree) - log_beta_of(right, wrong)
     odds -= agree * math.log(share) + disagree * math.log(1 - share)
     return 1 / (1 + math.exp(-odds))
+
+
+def q_energy(spectrum, centre, q, seconds, n_moments):
+    """|Σ_k w_k X_k exp(2πi k t)|² at so many moments t, a row of a Q-transform.
+
+    w_k = (1 − x²)² with x = (f_k − centre) q / (√11 centre), 0 where |x| > 1, scaled so
+    that noise with E|X|² = number of samples has energy 1.
+    """
+    n_samples = 2 * (len(spectrum) - 1)
+    weights = np.zeros(len(spectrum))
+    for k in range(len(spectrum)):
+        x = (k / seconds - centre) * q / (np.sqrt(11) * centre)
+        if abs(x) <= 1:
+            weights[k] = (1 - x**2) ** 2
+    weights /= np.sqrt(n_samples * (weights**2).sum())
+    used = np.flatnonzero(weights)
+    energy = np.empty(n_moments)
+    for m in range(n_moments):
+        turns = used * m / n_moments
+        total = (weights[used] * spectrum[used] * np.exp(2j * np.pi * turns)).sum()
+        energy[m] = abs(total) ** 2
+    return energy

@@ -161,7 +161,9 @@ def test_every_command_and_option_that_a_page_shows_exists(page):
         name: {option for param in command.params for option in param.opts}
         for name, command in typer.main.get_command(app).commands.items()
     }
-    for name, *words in commands_in(text_of(page)):
+    for first, *words in commands_in(text_of(page)):
+        both = " ".join([first, *words[:1]])
+        name = both if both in known else first  # "simulate glitches" is one
         assert name in known, name
         named = {word.strip(".,;:)") for word in words if word.startswith("--")}
         assert named <= known[name] | {"--help"}, f"wisecrowd {name} {words}"

@@ -40,5 +40,6 @@ from .results.comparison import compare as compare
 from .results.comparison_figure import plot_comparison as plot_comparison
 from .results.cross_validation import cross_validate as cross_validate
 from .simulation.crowds import simulate as simulate
+from .simulation.glitches.dataset import simulate_glitches as simulate_glitches
 
 __version__: str

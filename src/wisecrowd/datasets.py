@@ -9,7 +9,6 @@ import gzip
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from jaxtyping import Float
 from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Array, Confusion
 from wisecrowd.annotations import Annotations
+from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.simulation.annotators import Seed, paper_annotators
 from wisecrowd.simulation.crowds import draw_answers
 
@@ -78,44 +78,6 @@ LABELME_HASHES = {
         "6d508b638d41fa84b2628615270456df96a49dce18054d201ac6261b03ea77bc"
     ),
 }
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
-    """The answers of a crowd, and the true classes as far as they are known.
-
-    Attributes
-    ----------
-    name : str
-        The name of the data set.
-    answers : Annotations
-        The answers, without gold. If there are features, item n is row n of `X`.
-    classes : array of length C
-        The names of the classes, in order.
-    gold : Series or None
-        From item to true class.
-    X : (N, D) float32 array or None
-        Features of the annotated items.
-    X_test, gold_test, X_valid, gold_valid : arrays or None
-        Features and true classes of items without answers.
-    confusion : (A, C, K) array or None
-        The true confusion matrices, if the annotators are simulated.
-    """
-
-    name: str
-    answers: Annotations
-    classes: Array
-    gold: pd.Series | None = None
-    X: Float[np.ndarray, "N D"] | None = None
-    X_test: Float[np.ndarray, "T D"] | None = None
-    gold_test: Array | None = None
-    X_valid: Float[np.ndarray, "V D"] | None = None
-    gold_valid: Array | None = None
-    confusion: Confusion | None = None
-
-    def __repr__(self) -> str:
-        features = "no features" if self.X is None else f"{self.X.shape[1]} features"
-        return f"Dataset({self.name!r}, {self.answers!r}, {features})"
 
 
 # -- the sets ----------------------------------------------------------------------

@@ -18,12 +18,19 @@ from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
 from wisecrowd.cli.demo import demo
 from wisecrowd.cli.fit import fit
+from wisecrowd.cli.glitches import glitches
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.simulate import simulate
 from wisecrowd.cli.wording import as_options, said_of_usage
 
-FILES = ("ANSWERS", "FEATURES", "FILE", "RUN")  # what the help calls a file or folder
+FILES = (
+    "ANSWERS",
+    "FEATURES",
+    "FILE",
+    "FOLDER",
+    "RUN",
+)  # what the help calls a file or folder
 USERS_MISTAKE, OUR_MISTAKE = 2, 70
 
 
@@ -44,6 +51,13 @@ class Commands(TyperGroup):
                 raise
             code = _explained(error, "wisecrowd")
         raise typer.Exit(code)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command, whose name may have two words: ``simulate glitches``."""
+        two = " ".join(args[:2])
+        return super().resolve_command(
+            ctx, [two, *args[2:]] if two in self.commands else args
+        )
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -146,8 +160,12 @@ def _about(
     """
 
 
-for command in (demo, fit, predict, aggregate, compare, methods, simulate, cite):
-    app.command(cls=Command)(command)
+for command, words in (
+    (demo, "demo"), (fit, "fit"), (predict, "predict"), (aggregate, "aggregate"),
+    (compare, "compare"), (methods, "methods"), (simulate, "simulate"),
+    (glitches, "simulate glitches"), (cite, "cite"),
+):  # fmt: skip
+    app.command(words, cls=Command)(command)
 
 
 def main() -> None:

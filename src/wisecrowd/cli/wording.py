@@ -10,6 +10,7 @@ KEYWORDS = {
     **{friendly.setting: dashed(name) for name, friendly in FRIENDLY.items()},
     "X": "--features",
     "held_out": "--held-out",
+    "size": "--size",
 }
 """The option that gives each argument of the library."""
 
