@@ -27,7 +27,7 @@ from wisecrowd.io.sources import (
     whole_table,
 )
 
-NAMES = {"item": ALIASES["item"], "gold": (*GOLD_COLUMNS, "label", "class", "answer")}
+NAMES = {"item": ALIASES["item"], "gold": (*GOLD_COLUMNS, *ALIASES["answer"])}
 """The names by which the two columns are recognised, in order of preference."""
 
 

@@ -1,5 +1,6 @@
 """Amazon Mechanical Turk batch results: CSV, one row per assignment."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,7 +50,8 @@ def read(
     gold_of: dict[str, list[str]] = {}
     n_rows = n_rejected = n_silent = n_same = 0
     seen: set[int] = set()
-    for number, row in table_rows(source, used):
+    again: Counter[str] = Counter()
+    for place, row in table_rows(source, used, again):
         n_rows += 1
         if is_again(row, row.get(ID), seen):
             n_same += 1
@@ -59,14 +61,16 @@ def read(
         if row.get("AssignmentStatus", "").lower() == "rejected":
             n_rejected += 1
             continue
-        given = dict(_answers(row, answers, number))
+        given = dict(_answers(row, answers, place))
         n_silent += not given
         _add(questions, row, item_column, given)
     name, notes = chosen_question(questions, task)
     for item_id, classes in gold_of.items():
         questions[name].gold[item_id] = classes
+    n_rows += again.total()
     made = from_question("MTurk batch results", questions[name], n_rows, notes)
     left = {
+        **again,
         "the same assignment again": n_same,
         "assignment was rejected": n_rejected,
         "no answer": n_silent,
@@ -89,7 +93,7 @@ def _is_gold(column: str) -> bool:
 
 
 def _answers(
-    row: dict[str, str], columns: list[str], number: int
+    row: dict[str, str], columns: list[str], place: str
 ) -> Iterator[tuple[str, str | None]]:
     """Yield question and answer; the answer is None if several were ticked."""
     ticked: dict[str, list[str]] = {}
@@ -97,7 +101,7 @@ def _answers(
         value = row[column]
         name, _, option = column[len(PREFIX) :].rpartition(".")
         if column == JSON_COLUMN:
-            yield from _json_answers(value, number)
+            yield from _json_answers(value, place)
         elif name and value.lower() in TRUTH:
             ticked.setdefault(name, []).extend([option] * TRUTH[value.lower()])
         elif value and value != "{}":
@@ -109,9 +113,9 @@ def _only(options: list[str]) -> str | None:
     return options[0] if len(options) == 1 else None
 
 
-def _json_answers(text: str, number: int) -> Iterator[tuple[str, str | None]]:
+def _json_answers(text: str, place: str) -> Iterator[tuple[str, str | None]]:
     """Yield the answers of a form made of crowd elements."""
-    content = parsed(text or "[]", f"row {number:,}, column {JSON_COLUMN!r},")
+    content = parsed(text or "[]", f"{place}, column {JSON_COLUMN!r},")
     for part in content if isinstance(content, list) else [content]:
         for name, value in part.items():
             yield from _json_answer(name, value)
