@@ -68,7 +68,8 @@ def test_a_broken_parquet_file_is_a_sentence(run, answers, tmp_path):
 def test_a_gold_file_that_does_not_fit_is_named(run, answers, tmp_path):
     file = tmp_path / "gold.csv"
     for text, word in {
-        "item,x\n1,2\n": "Call it one of 'gold'",
+        "item,x\n1,2\n": "Name it with --gold-column, or call it one of 'gold'",
+        "x,gold\n1,2\n": "Name it with --gold-item, or call it one of 'item'",
         "item,gold\nnowhere,blip\n": "'nowhere'",
         "item,gold\n1,hum\n": "name all classes with --classes",
     }.items():
@@ -124,7 +125,9 @@ def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
         (("simulate",), "'--out'"),
         (("simulate", "--out", "a.csv", "--classes", "1"), "'--classes'"),
         (("simulate", "--out", "a.csv", "--answers", "nan"), ""),
-        (("aggregate", "a.csv", "b\x1b[2J\n.csv"), r"(b\x1b[2J"),
+        (("methods", "bcc", "b\x1b[2J\n.csv"), r"(b\x1b[2J"),
+        (("aggregate", "b\x1b[2J\n.csv"), r"b\x1b[2J\n.csv: there is no"),
+        (("aggregate", "a.csv", ""), "ANSWERS: the name is empty"),
     ],
 )
 def test_a_usage_error_is_one_sentence_without_a_frame(arguments, said, run):

@@ -297,6 +297,14 @@ class Annotations:
         mean = len(self) / max(len(self.items), 1)
         return f"Annotations({', '.join(parts)}; {mean:.1f} per item)"
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Refuse to be an array, such as the y that scikit-learn would split."""
+        raise InputError(
+            "Annotations are no array with a row per item, so scikit-learn cannot "
+            "split them: use wisecrowd.cross_validate(model, X, answers). GridSearchCV "
+            "takes a matrix, answers.align(ids_of_rows).to_matrix(), where -1 is no answer."
+        )
+
     def counts(self, by: Literal["item", "annotator"] = "item") -> Array:
         """Count each answer, per item (N, K) or per annotator (A, K)."""
         one_of(by, ("item", "annotator"), "by")

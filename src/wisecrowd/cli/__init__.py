@@ -68,7 +68,9 @@ class Command(TyperCommand):
         given, *_ = self.make_parser(ctx).parse_args(list(args))
         for parameter in self.get_params(ctx):
             word = getattr(parameter, "metavar", None)
-            if word in FILES and given.get(parameter.name or "") == "":
+            named = given.get(parameter.name or "")
+            empty = "" in named if isinstance(named, list | tuple) else named == ""
+            if word in FILES and empty:
                 from wisecrowd._checks import InputError
 
                 option = parameter.opts[0]

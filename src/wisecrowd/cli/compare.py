@@ -124,7 +124,7 @@ def compare(
     given = opt.inputs(reading, path, features, gold)
     check_table_file(out, given, force=force)
     check_figure_file(plot, given, force=force)
-    read, X, notes = opt.answers_from(path, reading), None, []
+    read, X, notes = opt.answers_from(path, reading, gold), None, []
     if features is not None:
         table = opt.features_from(features, reading_table)
         read, X = join_features(read, table), table.X
@@ -132,7 +132,7 @@ def compare(
     if methods is None:  # the answers say how many classes there are
         fit = fitting(with_features=features is not None, n_classes=read.n_classes)
         models = {name: models[name] for name in fit}
-    known, more = opt.gold_from(gold, read)
+    known, more = opt.gold_from(gold, read, reading)
     say_read(read, [*notes, *more], quiet=quiet)
     found = compared(
         models, read, X=X, items=read.items, gold=known,

@@ -9,6 +9,7 @@ KEYWORDS = {
     **{name: dashed(name) for name in (*READING, *TABLE)},
     **{friendly.setting: dashed(name) for name, friendly in FRIENDLY.items()},
     "X": "--features",
+    "leave_out": "--leave-out",
     "held_out": "--held-out",
 }
 """The option that gives each argument of the library."""

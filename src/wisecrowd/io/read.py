@@ -1,6 +1,7 @@
 """Read annotations from files; the format is recognised by the content."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from glob import glob
@@ -201,7 +202,7 @@ def _files_of(path: Any) -> list[Any]:
     place = Path(path).expanduser()
     if place.is_dir():
         return _files_of_folder(path, place)
-    if set("*?[") & set(place.name) and not place.exists():
+    if re.search(r"[*?]|\[.+\]", place.name) and not place.exists():
         found = sorted(glob(str(place)))
         if not found:
             raise InputError(f"{path}: no file has such a name.")
