@@ -138,3 +138,31 @@ def test_a_table_where_a_score_wants_something_else_is_refused():
         metrics.krippendorff_alpha, metrics.fleiss_kappa, metrics.pairwise_cohen,
     ):  # fmt: skip
         assert "from_frame" in refused(lambda m=measure: m(TABLE))
+
+
+# -- the order of rows --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["ebcc", "majority-vote", "glad", "bcc"])
+def test_the_order_of_rows_changes_no_label(method):
+    wide = pd.DataFrame(ANSWERS.to_matrix(), index=ANSWERS.items)
+    turned = wide.sample(frac=1, random_state=0)
+    one, other = (
+        wc.METHODS[method]().fit(wc.Annotations.from_matrix(table))
+        for table in (wide, turned)
+    )
+    assert other.items_.tolist() == turned.index.tolist()
+    np.testing.assert_array_equal(one.label_proba_[turned.index], other.label_proba_)
+    if method == "glad":
+        np.testing.assert_array_equal(one.easiness_[turned.index], other.easiness_)
+    long = wc.METHODS[method]().fit(TABLE.sample(frac=1, random_state=1))
+    np.testing.assert_allclose(long.label_proba_, one.label_proba_, atol=1e-12)
+
+
+def test_the_order_of_the_rows_of_features_changes_no_label():
+    features = pd.DataFrame(X, index=ANSWERS.items)
+    turned = features.sample(frac=1, random_state=0)
+    one, other = (wc.CrowdEM(n_rounds=1).fit(x, ANSWERS) for x in (features, turned))
+    np.testing.assert_array_equal(one.label_proba_[turned.index], other.label_proba_)
+    predicted = [model.predict_proba(X) for model in (one, other)]
+    np.testing.assert_array_equal(*predicted)

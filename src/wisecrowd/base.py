@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -196,6 +197,7 @@ class CrowdModel(BaseEstimator, ABC):
     """
 
     method: ClassVar[MethodInfo]
+    per_item: ClassVar[tuple[str, ...]] = ()  # other attributes with a row per item
     copies: ClassVar[int] = 7  # of its largest table that a fit holds: was measured
     learned_: Learned
 
@@ -206,6 +208,36 @@ class CrowdModel(BaseEstimator, ABC):
         annotations = as_annotations(answers, gold, **columns)
         check_memory(annotations, self.copies)
         return annotations
+
+    def _learn(
+        self, annotations: Annotations, fit: Callable[[Annotations, Any], Any]
+    ) -> None:
+        """Fit to the items in the order of their names, and remember them as given.
+
+        So the order of the rows of a table, which random draws would follow, changes
+        nothing.
+
+        Parameters
+        ----------
+        annotations : Annotations
+            The answers.
+        fit : function
+            From the answers in order, and which rows these are, to what was learned
+            and the trace.
+        """
+        order = np.argsort(annotations.items, kind="stable")
+        if (order[1:] > order[:-1]).all():
+            learned, trace = fit(annotations, slice(None))
+            self._remember(annotations, learned, trace)
+            return
+        in_order = annotations.subset(items=annotations.items[order])
+        learned, trace = fit(in_order, order)
+        self._remember(in_order, learned, trace)
+        self.items_, as_given = annotations.items, np.argsort(order)
+        proba = self.learned_.proba[as_given]
+        self.learned_ = self.learned_._replace(proba=proba)
+        for name in self.per_item:
+            setattr(self, name, getattr(self, name)[as_given])
 
     def _remember(self, annotations: Annotations, learned: Learned, trace: Any) -> None:
         """Set all fitted attributes: the only place where that happens."""
@@ -512,8 +544,7 @@ class Aggregator(CrowdModel):
         self._check_no_features(y)
         columns = {"item": item, "annotator": annotator, "answer": answer}
         annotations = self._checked(answers, gold, **columns)
-        learned, trace = self._fit(annotations)
-        self._remember(annotations, learned, trace)
+        self._learn(annotations, lambda part, _: self._fit(part))
         return self
 
     def _check_no_features(self, y: Any) -> None:
@@ -600,8 +631,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         ids = row_ids(X, items, len(features))
         columns = {"item": item, "annotator": annotator, "answer": answer}
         annotations = self._checked(answers_of_rows(y, ids, **columns), gold)
-        learned, trace = self._fit(features, annotations)
-        self._remember(annotations, learned, trace)
+        self._learn(annotations, lambda part, rows: self._fit(features[rows], part))
         return self
 
     @abstractmethod

@@ -302,7 +302,7 @@ class Annotations:
         raise InputError(
             "Annotations are no array with a row per item, so scikit-learn cannot "
             "split them: use wisecrowd.cross_validate(model, X, answers). GridSearchCV "
-            "takes a matrix, answers.align(ids_of_rows).to_matrix(), where -1 is no answer."
+            "takes a matrix, answers.align(ids_of_rows).to_matrix(): -1 is no answer."
         )
 
     def counts(self, by: Literal["item", "annotator"] = "item") -> Array:

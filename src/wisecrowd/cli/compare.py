@@ -133,6 +133,9 @@ def compare(
         fit = fitting(with_features=features is not None, n_classes=read.n_classes)
         models = {name: models[name] for name in fit}
     known, more = opt.gold_from(gold, read, reading)
+    n_bare = 0 if features else _n_unanswered(read, known)
+    if n_bare:
+        more.append(f"{counted(n_bare, 'gold item')} without an answer: not scored.")
     say_read(read, [*notes, *more], quiet=quiet)
     found = compared(
         models, read, X=X, items=read.items, gold=known,
@@ -142,7 +145,7 @@ def compare(
         write_table(found.scores, out)
     if plot is not None:
         write_figure(plot_comparison(found.scores), plot)
-    n_gold = len(read.gold if known is None else known)
+    n_gold = len(read.gold if known is None else known) - n_bare
     _report(found, read, n_gold, as_json=as_json, quiet=quiet)
     if out is not None and not quiet:
         n_methods = found.scores["method"].nunique()
@@ -151,6 +154,12 @@ def compare(
         say(f"Wrote {out}: the scores of {said}{also}.")
     if plot is not None and not quiet:
         say(f"Wrote {plot}: the figure.")
+
+
+def _n_unanswered(read: Any, known: Any) -> int:
+    """Return how many gold items have no answer, so that no method can label them."""
+    both = read if known is None else read.with_gold(known)
+    return int(((both.gold_codes >= 0) & (both.codes.n_per_item == 0)).sum())
 
 
 def _names(methods: str | None, *, with_features: bool) -> list[str]:

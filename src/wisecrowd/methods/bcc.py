@@ -139,8 +139,10 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
         columns = {"item": item, "annotator": annotator, "answer": answer}
         annotations = self._checked(answers, gold, **columns)
         given = None if proba is None else predictions_of(proba, annotations)
-        learned, trace = self._fit(annotations, given)
-        self._remember(annotations, learned, trace)
+        self._learn(
+            annotations,
+            lambda part, rows: self._fit(part, None if given is None else given[rows]),
+        )
         return self
 
     def _fit(

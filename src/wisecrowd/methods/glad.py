@@ -134,6 +134,7 @@ class GLAD(Published, Aggregator):
   year = {2009}
 }""",
     )
+    per_item = ("easiness_",)
 
     def __init__(
         self,
