@@ -69,6 +69,7 @@ def compare(
         typer.Option(
             metavar="N",
             min=1,
+            max=1000,
             help="Fit every method N times, with the seeds --seed, --seed + 1, ...",
         ),
     ] = 1,
@@ -164,7 +165,15 @@ def _n_unanswered(read: Any, known: Any) -> int:
 
 def _names(methods: str | None, *, with_features: bool) -> list[str]:
     if methods is not None:
-        return [method_name(name) for name in opt.several(methods) or []]
+        names = opt.several(methods) or []
+        if not names:
+            from wisecrowd._checks import InputError
+
+            raise InputError(
+                "--methods is empty. Name the methods, such as --methods bcc,glad, or "
+                "leave the option out."
+            )
+        return [method_name(name) for name in names]
     return fitting(with_features=with_features, n_classes=2)
 
 

@@ -92,6 +92,7 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
         proba = model.predict_proba(both)
     else:
         proba = model.predict_proba(X, both, items=names)
+    _check_finite(proba)
     found = probability_table(names, proba, model.classes_, n_answers)
     if out is not None:
         write_table(found, out)
@@ -201,6 +202,18 @@ def _check_width(model: Any, X: Any, path: Path) -> None:
         raise InputError(
             f"{path}: it has {X.shape[1]:,} features per item, but the run was fitted "
             f"on {model.n_features_in_:,}. Give the same columns, in the same order."
+        )
+
+
+def _check_finite(proba: Any) -> None:
+    import numpy as np
+
+    from wisecrowd._checks import InputError
+
+    if not np.isfinite(proba).all():
+        raise InputError(
+            "the model gives no probabilities for these items, because its numbers are "
+            "out of range. It may have been altered: fit and save it again."
         )
 
 

@@ -290,6 +290,12 @@ def _from_open_hdf5(source: Source, asked: Asked) -> Parts:
 
 
 def _h5_values(dataset: Any) -> Array:
+    if dataset.external or dataset.is_virtual:
+        raise InputError(
+            f"the array {dataset.name!r} takes its numbers from another file of this "
+            f"machine, which is not read for safety. Save a copy with all numbers in "
+            f"one file."
+        )
     n_bytes, n_stored = dataset.nbytes, dataset.id.get_storage_size()
     if n_bytes > MOST_PACKED * (n_stored + 1024):
         raise InputError(
