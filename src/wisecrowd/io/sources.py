@@ -531,7 +531,10 @@ def _head(path: Path) -> str:
             "the text is in UTF-16. Save it as UTF-8: in a spreadsheet, 'CSV UTF-8'."
         )
     if b"\0" in start[:1000]:
-        raise InputError("this is not text, and not a known binary format.")
+        raise InputError(
+            f"this is not text (there is a NUL, byte {start.index(0) + 1}), and not a "
+            f"known binary format."
+        )
     return getincrementaldecoder("utf-8-sig")().decode(start)
 
 

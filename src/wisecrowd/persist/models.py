@@ -89,7 +89,7 @@ def save(
         found: bytes = packed(tensors, metadata={"format": FORMAT, "run": run})
         return found
 
-    write_files(Path(path), content, numbers, tables, force=force)
+    write_files(Path(path).expanduser(), content, numbers, tables, force=force)
 
 
 def _said_of_steps(model: Any) -> str:
@@ -122,7 +122,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the folder holds no model, or one that was cut off, altered, or written by
         a newer wisecrowd.
     """
-    folder = Path(path)
+    folder = Path(path).expanduser()
     body, numbers = read_files(folder)
     warn_if_mixed(folder, body)
     try:
