@@ -134,9 +134,12 @@ def test_a_merge_says_what_both_had(weeks):
 
 def test_a_second_header_in_a_table_is_left_out_and_counted(tmp_path):
     path = tmp_path / "both.csv"
+    path.write_text(FIRST * 3 + SECOND)
+    assert read_annotations(path).items.tolist() == ["x", "y"]
     path.write_text(FIRST + SECOND)
     annotations = read_annotations(path)
     assert rows_of(annotations) == ROWS
+    assert annotations.items.tolist() == ["x", "y"]
     assert annotations.report.left_out == {"the header again": 1}
     assert annotations.report.n_rows == 5
     path.write_bytes(FIRST.encode() + b"\xef\xbb\xbf" + SECOND.encode())

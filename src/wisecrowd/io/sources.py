@@ -454,9 +454,16 @@ def _without_header(batch: Any, source: Source) -> Any:
                 f"({listed(values)}): two tables seem to stand one below the other. "
                 f"Give them as two files."
             )
+    if not again:
+        return batch
     keep = np.ones(len(batch), dtype=bool)
     keep[again] = False
-    return batch.filter(pa.array(keep)) if again else batch
+    # encoded again: the names in a header are no names of items
+    columns = [
+        column.filter(pa.array(keep)).cast(pa.string()).dictionary_encode()
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def _without_marks(batch: Any) -> Any:
