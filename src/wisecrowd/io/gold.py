@@ -15,7 +15,7 @@ from wisecrowd.annotations.headers import ALIASES, check_column, first_named
 from wisecrowd.annotations.headers import GOLD_NAMES as GOLD_COLUMNS
 from wisecrowd.annotations.vocabulary import gold_series, positions
 from wisecrowd.io.columns import Coded, checked_column, coded, retyped_column
-from wisecrowd.io.long_tables import record_columns
+from wisecrowd.io.long_tables import json_rows, record_columns
 from wisecrowd.io.raw import gold_of_rows
 from wisecrowd.io.sources import (
     Source,
@@ -222,6 +222,9 @@ def _json_columns(
     else:
         records = json_content(source)
     untyped = set()
+    rows = json_rows(records)
+    if rows is not None:
+        records = rows
     if isinstance(records, dict):
         records = [{"item": item, "gold": known} for item, known in records.items()]
         given, untyped = dict.fromkeys(NAMES), {"item"}

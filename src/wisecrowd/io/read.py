@@ -272,8 +272,7 @@ def _found(source: Source, form: str | None, given: Options) -> RawAnnotations:
     if source.kind != "table":
         raise InputError(
             f"this is a {source.kind} file, which cannot hold annotations. (A "
-            f"spreadsheet is a zip file: save it as CSV. Features are read by "
-            f"read_features.)"
+            f"spreadsheet is a zip file: save it as CSV.)"
         )
     return _from_text(source, form, given)
 
@@ -358,9 +357,10 @@ def _options(form: str, given: Options) -> Options:
         k for k, v in given.items() if v is not None and k not in OPTIONS_OF[form]
     ]
     if unknown:
+        own = ", ".join(f"{name}=" for name in OPTIONS_OF[form])
         raise InputError(
             f"{unknown[0]}={given[unknown[0]]!r} is not an option of the format "
-            f"{form!r}; its options are {listed(OPTIONS_OF[form]) or 'none'}."
+            f"{form!r}; its options are {own or 'none'}."
         )
     return {name: given[name] for name in OPTIONS_OF[form]}
 
