@@ -85,11 +85,12 @@ def test_a_model_that_is_not_fitted_says_so(method):
 @pytest.mark.parametrize("bad", ["x", None, [], float("nan"), float("inf"), 0])
 @pytest.mark.parametrize("name", ["ability_spread", "easiness_spread"])
 def test_settings_of_glad_are_checked(name, bad):
-    assert name in refused(lambda: wc.GLAD(**{name: bad}).fit(ANSWERS))
+    assert name in refused(lambda: wc.GLAD().set_params(**{name: bad}).fit(ANSWERS))
 
 
 def test_settings_of_others_are_checked():
-    assert "shared_kernel" in refused(lambda: wc.SVGPCR(shared_kernel=[]).fit(X, TABLE))
+    model = wc.SVGPCR().set_params(shared_kernel=[])
+    assert "shared_kernel" in refused(lambda: model.fit(X, TABLE))
     search = GridSearchCV(wc.CrowdEM(), {"estimator__C": [1.0]})
     said = refused(lambda: search.fit(X, ANSWERS.to_matrix()))
     assert "CrowdEM(LogisticRegression())" in said

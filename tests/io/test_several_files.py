@@ -13,7 +13,7 @@ import wisecrowd as wc
 from export_rows import classification
 from wisecrowd._checks import InputError
 from wisecrowd.io.gold import read_gold
-from wisecrowd.io.read import read_annotations
+from wisecrowd.io.read import files_in, read_annotations
 
 FIRST = "task,worker,label\nx,ann,cat\nx,bob,dog\n"
 SECOND = "task,worker,label\ny,ann,cat\nx,cyd,cat\n"
@@ -107,8 +107,8 @@ def test_the_same_file_twice_an_empty_list_and_no_match_are_refused(weeks):
     assert "given twice" in message_of(read_annotations, [path, path])
     assert "no file was given" in message_of(read_annotations, [])
     assert "no file has such a name" in message_of(read_annotations, f"{weeks}/*.tsv")
-    assert "is no file" in message_of(read_annotations, 7)
-    assert "is no file" in message_of(read_annotations, [path, 7])
+    assert "is no file" in message_of(files_in, 7)
+    assert "is no file" in message_of(files_in, [path, 7])
 
 
 def test_two_files_must_agree_on_gold(weeks):

@@ -25,7 +25,7 @@ def check_no_free_text(annotations: Annotations) -> None:
     )
 
 
-def check_memory(annotations: Annotations, n_copies: float) -> None:
+def check_memory(annotations: Annotations, n_copies: int) -> None:
     """Refuse a fit that would need more memory than there is.
 
     Per copy, there is a number for every annotator, class and answer (A C K), every

@@ -170,7 +170,7 @@ def read_annotations(  # noqa: PLR0913  (options of several formats)
 # -- which files ----------------------------------------------------------------
 
 
-def files_in(path: Paths) -> list[Any]:
+def files_in(path: Any) -> list[Any]:
     """Return the files that are meant: one, those in a folder, or those of a pattern.
 
     Examples
