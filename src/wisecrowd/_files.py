@@ -18,7 +18,7 @@ import shutil
 import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -207,7 +207,7 @@ def staged_file(folder: Path, run: str, name: str) -> Path:
     return folder / f"{STAGE}{run}" / name
 
 
-def finish(stage: Path, run: str | None) -> None:
+def finish(stage: Path, run: str | None, sha256: Mapping[str, str]) -> None:
     """Complete what a killed writer has committed; remove what it has not.
 
     Parameters
@@ -216,14 +216,57 @@ def finish(stage: Path, run: str | None) -> None:
         The stage of this process, which stays: nobody else writes meanwhile.
     run : str or None
         The run that the committing file names.
+    sha256 : mapping
+        The checksums of the files of that run. Anything else in its stage, such as a
+        link that somebody has put there, is removed.
     """
     for old in _stages(stage.parent):
         if old.name == f"{STAGE}{run}":
-            with commit_lock:
-                for path in sorted(old.iterdir()):
-                    os.replace(path, stage.parent / path.name)
+            _move_files(old, sha256)
         if old != stage:
             _remove(old)
+
+
+def complete(folder: Path, run: str, sha256: Mapping[str, str]) -> bool:
+    """Complete what a killed writer has committed, as `finish` does.
+
+    Returns
+    -------
+    bool
+        Whether a writer is at work, who will do it.
+    """
+    stage = folder / f"{STAGE}{run}"
+    if fcntl is None or stage not in _stages(folder):
+        return False
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(handle)
+        _move_files(stage, sha256)
+        _remove(stage)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # a folder that may only be read
+    finally:
+        os.close(handle)
+    return False
+
+
+def _move_files(stage: Path, sha256: Mapping[str, str]) -> None:
+    """Put the files of a stage in place that are the ones that were committed."""
+    with commit_lock:
+        for path in sorted(stage.iterdir()):
+            known = sha256.get(path.name)
+            if is_regular(path) and known is not None and sha256_of(path) == known:
+                os.replace(path, stage.parent / path.name)
+
+
+def is_regular(path: Path) -> bool:
+    """Return whether this is a file: no link, no folder, no pipe."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _put_in_place(stage: Path, committing: str) -> None:

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -13,7 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
-from wisecrowd.annotations.tables import as_array, as_frame, has_columns, triples_in
+from wisecrowd.annotations.sizes import check_memory, check_no_free_text
+from wisecrowd.annotations.tables import (
+    as_array,
+    as_frame,
+    has_columns,
+    is_long_table,
+    series_frame,
+    triples_in,
+)
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.fit.collapse import said_of_lost
@@ -58,7 +67,9 @@ class Learned(NamedTuple):
     pool: Pool | None = None
 
 
-def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
+def as_annotations(
+    answers: Any, gold: Gold | None = None, **columns: str | None
+) -> Annotations:
     """Annotations from whatever a user hands in, with the gold classes to use.
 
     Parameters
@@ -70,25 +81,42 @@ def as_annotations(answers: Any, gold: Gold | None = None) -> Annotations:
     gold : dict or Series, optional
         Item to class. Gold that came with a file is used only when it is passed,
         ``gold=answers.gold``.
+    **columns : str
+        The columns item, annotator and answer of a long table, if they do not have
+        usual names.
     """
-    made = made_annotations(answers).with_gold(gold if gold is not None else {})
+    made = made_annotations(answers, **columns)
+    made = made.with_gold(gold if gold is not None else {})
+    check_no_free_text(made)
     if made.n_classes < 2:
+        only = (
+            f"only one class, {listed(made.classes)}" if made.n_classes else "no class"
+        )
         raise InputError(
-            f"there is only one class, {listed(made.classes)}: nothing is left to "
-            f"decide. Name the classes that were possible with classes=[...]."
+            f"there is {only}: nothing is left to decide. Name the classes that were "
+            f"possible with classes=[...]."
         )
     return made
 
 
-def made_annotations(answers: Any) -> Annotations:
+def made_annotations(answers: Any, **columns: str | None) -> Annotations:
     """Return Annotations from a table, triples, a matrix, a dictionary or a target.
 
     Whatever has columns is a long table: of pandas, polars, pyarrow or another library.
+    So is a Series with an index of item and annotator.
     """
+    if isinstance(answers, pd.Series) and answers.index.nlevels > 1:
+        answers = series_frame(answers)
+    if has_columns(answers):
+        return Annotations.from_frame(as_frame(answers), **columns)
+    named = [f"{role}={name!r}" for role, name in columns.items() if name is not None]
+    if named:
+        raise InputError(
+            f"{named[0]} names a column of a long table, and the answers are a "
+            f"{type(answers).__name__}."
+        )
     if isinstance(answers, Annotations):
         return answers
-    if has_columns(answers):
-        return Annotations.from_frame(as_frame(answers))
     if isinstance(answers, dict):
         return Annotations.from_dict(answers)
     if isinstance(answers, str | PathLike):
@@ -96,9 +124,9 @@ def made_annotations(answers: Any) -> Annotations:
             f"{str(answers)!r} is text, not answers. If it is a file, read it first: "
             f"wisecrowd.read_annotations({str(answers)!r})."
         )
-    columns = triples_in(answers)
-    if columns is not None:
-        return Annotations.from_triples(*columns)
+    triples = triples_in(answers)
+    if triples is not None:
+        return Annotations.from_triples(*triples)
     table = as_array(answers)
     if not table.ndim:
         raise InputError(
@@ -111,11 +139,11 @@ def made_annotations(answers: Any) -> Annotations:
     return Annotations.from_matrix(table)
 
 
-def answers_of_rows(y: Any, ids: Any) -> Annotations:
+def answers_of_rows(y: Any, ids: Any, **columns: str | None) -> Annotations:
     """Return the answers over the rows of X, whose ids these are, in their order."""
     if not _names_items(y):
         return made_annotations(checked_target(y, len(ids))).with_items(ids)
-    made = made_annotations(y)
+    made = made_annotations(y, **columns)
     try:
         return made.align(ids)
     except InputError as error:
@@ -133,6 +161,8 @@ def _names_items(y: Any) -> bool:
     A matrix and a target do not: their rows are those of X.
     """
     if isinstance(y, Annotations | dict) or has_columns(y):
+        return True
+    if isinstance(y, pd.Series) and y.index.nlevels > 1:
         return True
     return triples_in(y) is not None
 
@@ -170,7 +200,47 @@ class CrowdModel(BaseEstimator, ABC):
     """
 
     method: ClassVar[MethodInfo]
+    per_item: ClassVar[tuple[str, ...]] = ()  # other attributes with a row per item
+    copies: ClassVar[int] = 7  # of its largest table that a fit holds: was measured
     learned_: Learned
+
+    def _checked(
+        self, answers: Any, gold: Gold | None, **columns: str | None
+    ) -> Annotations:
+        """Return the answers for a fit, for which there is enough memory."""
+        annotations = as_annotations(answers, gold, **columns)
+        check_memory(annotations, self.copies)
+        return annotations
+
+    def _learn(
+        self, annotations: Annotations, fit: Callable[[Annotations, Any], Any]
+    ) -> None:
+        """Fit to the items in the order of their names, and remember them as given.
+
+        So the order of the rows of a table, which random draws would follow, changes
+        nothing.
+
+        Parameters
+        ----------
+        annotations : Annotations
+            The answers.
+        fit : function
+            From the answers in order, and which rows these are, to what was learned
+            and the trace.
+        """
+        order = np.argsort(annotations.items, kind="stable")
+        if (order[1:] > order[:-1]).all():
+            learned, trace = fit(annotations, slice(None))
+            self._remember(annotations, learned, trace)
+            return
+        in_order = annotations.subset(items=annotations.items[order])
+        learned, trace = fit(in_order, order)
+        self._remember(in_order, learned, trace)
+        self.items_, as_given = annotations.items, np.argsort(order)
+        proba = self.learned_.proba[as_given]
+        self.learned_ = self.learned_._replace(proba=proba)
+        for name in self.per_item:
+            setattr(self, name, getattr(self, name)[as_given])
 
     def _remember(self, annotations: Annotations, learned: Learned, trace: Any) -> None:
         """Set all fitted attributes: the only place where that happens."""
@@ -466,7 +536,14 @@ class Aggregator(CrowdModel):
     """A method that needs no features: labels from answers alone."""
 
     def fit(
-        self: AnyAggregator, answers: Any, *, gold: Gold | None = None
+        self: AnyAggregator,
+        answers: Any,
+        y: Any = None,
+        *,
+        gold: Gold | None = None,
+        item: str | None = None,
+        annotator: str | None = None,
+        answer: str | None = None,
     ) -> AnyAggregator:
         """Learn the labels of all items and the skill of all annotators.
 
@@ -474,25 +551,38 @@ class Aggregator(CrowdModel):
         ----------
         answers : Annotations, DataFrame (long), or (N, A) matrix
             The answers.
+        y : None
+            Not used: this method learns from answers alone.
         gold : dict or Series, optional
             Classes that are known for certain, used inside the fit.
+        item, annotator, answer : str, optional
+            The columns of a long table, if they do not have usual names.
         """
-        annotations = as_annotations(answers, gold)
-        learned, trace = self._fit(annotations)
-        self._remember(annotations, learned, trace)
+        self._check_no_features(y)
+        columns = {"item": item, "annotator": annotator, "answer": answer}
+        annotations = self._checked(answers, gold, **columns)
+        self._learn(annotations, lambda part, _: self._fit(part))
         return self
+
+    def _check_no_features(self, y: Any) -> None:
+        if y is not None:
+            name = type(self).__name__
+            raise InputError(
+                f"{name} learns from answers alone: {name}().fit(answers). For "
+                f"features and answers, use a classifier: SVGPCR().fit(X, answers)."
+            )
 
     @abstractmethod
     def _fit(self, annotations: Annotations) -> tuple[Learned, Any]:
         """Return what was learned, and the trace."""
 
-    def fit_predict(self, answers: Any, *, gold: Gold | None = None) -> Array:
+    def fit_predict(self, answers: Any, **options: Any) -> Array:
         """Fit, and return the most probable class of every item."""
-        return self.fit(answers, gold=gold).labels_
+        return self.fit(answers, **options).labels_
 
-    def fit_predict_proba(self, answers: Any, *, gold: Gold | None = None) -> Array:
+    def fit_predict_proba(self, answers: Any, **options: Any) -> Array:
         """Fit, and return the probability of every class for every item."""
-        return self.fit(answers, gold=gold).label_proba_
+        return self.fit(answers, **options).label_proba_
 
     def predict_proba(self, annotations: Any) -> Array:
         """Return class probabilities of new items from their answers alone.
@@ -511,6 +601,7 @@ class Aggregator(CrowdModel):
 
     def predict(self, annotations: Any) -> Array:
         """Return the most probable class of new items from their answers alone."""
+        check_is_fitted(self)
         return self.classes_[self.predict_proba(annotations).argmax(1)]
 
 
@@ -532,6 +623,9 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         *,
         items: Any = None,
         gold: Gold | None = None,
+        item: str | None = None,
+        annotator: str | None = None,
+        answer: str | None = None,
     ) -> AnyClassifier:
         """Learn labels, annotators and a classifier together.
 
@@ -546,12 +640,15 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
             The ids of the rows of X. Default: a DataFrame's index, else row numbers.
         gold : dict or Series, optional
             Classes that are known for certain, used inside the fit.
+        item, annotator, answer : str, optional
+            The columns of a long table, if they do not have usual names.
         """
+        _check_features_first(X, y)
         features = checked_features(self, X, reset=True)
         ids = row_ids(X, items, len(features))
-        annotations = as_annotations(answers_of_rows(y, ids), gold)
-        learned, trace = self._fit(features, annotations)
-        self._remember(annotations, learned, trace)
+        columns = {"item": item, "annotator": annotator, "answer": answer}
+        annotations = self._checked(answers_of_rows(y, ids, **columns), gold)
+        self._learn(annotations, lambda part, rows: self._fit(features[rows], part))
         return self
 
     @abstractmethod
@@ -638,6 +735,19 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         target = checked_target(y, len(ids))
         rows = np.flatnonzero(~pd.isna(target))
         return rows, target[rows]
+
+
+def _check_features_first(X: Any, y: Any) -> None:
+    """Refuse answers where the features should be."""
+    if isinstance(X, Annotations) or (
+        isinstance(X, pd.DataFrame)
+        and not isinstance(y, Annotations)
+        and is_long_table(X)
+    ):
+        raise InputError(
+            "the first argument has answers, not features: fit(X, answers) takes the "
+            "features first."
+        )
 
 
 class BinaryClassifier(CrowdClassifier):

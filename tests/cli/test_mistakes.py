@@ -68,7 +68,8 @@ def test_a_broken_parquet_file_is_a_sentence(run, answers, tmp_path):
 def test_a_gold_file_that_does_not_fit_is_named(run, answers, tmp_path):
     file = tmp_path / "gold.csv"
     for text, word in {
-        "item,x\n1,2\n": "Call it one of 'gold'",
+        "item,x\n1,2\n": "Name it with --gold-column, or call it one of 'gold'",
+        "x,gold\n1,2\n": "Name it with --gold-item, or call it one of 'item'",
         "item,gold\nnowhere,blip\n": "'nowhere'",
         "item,gold\n1,hum\n": "name all classes with --classes",
     }.items():
@@ -124,7 +125,9 @@ def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
         (("simulate",), "'--out'"),
         (("simulate", "--out", "a.csv", "--classes", "1"), "'--classes'"),
         (("simulate", "--out", "a.csv", "--answers", "nan"), ""),
-        (("aggregate", "a.csv", "b\x1b[2J\n.csv"), r"(b\x1b[2J"),
+        (("methods", "bcc", "b\x1b[2J\n.csv"), r"(b\x1b[2J"),
+        (("aggregate", "b\x1b[2J\n.csv"), r"b\x1b[2J\n.csv: there is no"),
+        (("aggregate", "a.csv", ""), "ANSWERS: the name is empty"),
     ],
 )
 def test_a_usage_error_is_one_sentence_without_a_frame(arguments, said, run):
@@ -212,3 +215,41 @@ def test_a_closed_pipe_ends_quietly(answers):
         command, shell=True, capture_output=True, text=True, check=False
     )
     assert (result.stdout, result.stderr) == ("{", "")
+
+
+def test_no_methods_and_endless_seeds_are_refused(run, answers):
+    one_sentence(run("compare", answers, "--methods", ""), "--methods is empty")
+    one_sentence(run("compare", answers, "--methods", " , "), "--methods is empty")
+    one_sentence(run("compare", answers, "--seeds", "1000000000"), "'--seeds'")
+
+
+def test_the_home_folder_is_understood_in_every_option(run, answers, monkeypatch):
+    monkeypatch.setenv("HOME", str(answers.parent))
+    made = ("-q", "-m", "majority-vote", "--out", "~/run")
+    assert run("aggregate", "~/answers.csv", *made).exit_code == 0
+    assert (answers.parent / "run" / "labels.csv").is_file()
+    assert run("predict", "~/run", "-a", "~/answers.csv", "-q").exit_code == 0
+
+
+@pytest.mark.parametrize("columns", ["40", "50"])
+def test_a_narrow_terminal_keeps_names_and_whole_numbers(
+    run, answers, monkeypatch, columns
+):
+    monkeypatch.setenv("COLUMNS", columns)
+    result = run("aggregate", answers, "-m", "majority-vote")
+    lines = result.stdout.splitlines()
+    assert any("annotator" in line and "informative" in line for line in lines)
+    assert any("volunteer" in line and " to " in line for line in lines)
+    assert "…" not in result.stdout
+
+
+def test_items_without_an_answer_are_said_and_not_scored(run, tmp_path):
+    path = tmp_path / "a.csv"
+    rows = "1,a,x,x\n1,b,x,x\n2,a,y,y\n2,b,y,y\n3,,,x\n4,,,y\n"
+    path.write_text("item,annotator,answer,gold\n" + rows)
+    result = run("aggregate", path, "-m", "majority-vote")
+    assert "(2 items), which the fit did not use: accuracy 1.000" in result.stderr
+    assert "2 gold items without an answer: not scored." in result.stderr
+    result = run("compare", path, "-m", "majority-vote,glad", "--held-out", "0")
+    assert "2 gold items without an answer: not scored." in result.stderr
+    assert "2 gold items;" in result.stdout

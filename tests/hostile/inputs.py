@@ -375,7 +375,7 @@ FEATURE_CASES = [
     Case("JSON", json.dumps(RECORDS), "features are read from"),
     Case("a numeric label", "item,w,label\na,1,0\nb,3,1\n",
          features_are((2, 1), names=["w"])),
-    Case("ids with an unknown name", "photo,w\n1,.5\n2,.25\n", "looks like ids"),
+    Case("ids with an unknown name", "photo_nr,w\n1,.5\n2,.25\n", "looks like ids"),
     Case("vectors of two lengths", parquet(item=[1, 2], v=[[1.0], [1.0, 2.0]]),
          "length"),
 ]  # fmt: skip

@@ -70,8 +70,8 @@ def test_ids_with_an_unknown_name_are_refused_and_can_be_named(tmp_path, name):
 
 
 def test_ids_with_an_unknown_name_beside_an_index_are_refused(tmp_path):
-    FRAME.rename(columns={"item": "photo"}).to_csv(tmp_path / "f.csv")
-    with pytest.raises(InputError, match="'photo' looks like ids"):
+    FRAME.rename(columns={"item": "photo_nr"}).to_csv(tmp_path / "f.csv")
+    with pytest.raises(InputError, match="'photo_nr' looks like ids"):
         read_features(tmp_path / "f.csv")
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import resource
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from safetensors.numpy import load as unpacked
 from safetensors.numpy import save as packed
 
 import wisecrowd as wc
+from wisecrowd._files import STAGE
 from wisecrowd.persist.files import body_sha256
 
 SAVED = Path(__file__).parents[1] / "saved" / "version1"
@@ -322,3 +324,97 @@ def mutated(body, rng):
         else:
             place[key] = odd
         return body
+
+
+# -- numbers that would end in NaN, pipes, planted stages ---------------------------
+
+
+def tensor_called(tensors, ending):
+    return next(name for name in tensors if name.endswith(ending))
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        np.negative,
+        np.ones_like,
+        lambda x: x.astype(np.int16),
+        lambda x: x * 1e200,
+        lambda x: x + np.triu(np.full_like(x, 9.0), 1),
+    ],
+)
+def test_a_precision_that_is_none_is_refused(saved, tmp_path, alter):
+    body, numbers = saved["svgpcr"]
+    tensors = unpacked(numbers)
+    name = tensor_called(tensors, "precision")
+    tensors[name] = np.ascontiguousarray(alter(tensors[name].astype(np.float64)))
+    refused(signed(tmp_path / "run", body, tensors), "precision")
+
+
+@pytest.mark.parametrize("method", ["raykar", "crowd-layer", "vgpcr", "yan"])
+def test_weights_that_overflow_are_refused(saved, tmp_path, method):
+    body, numbers = saved[method]
+    tensors = unpacked(numbers)
+    for name, values in tensors.items():
+        if values.dtype.kind == "f" and "weights" in name:
+            tensors[name] = np.full_like(values, 1e308 if values.itemsize > 4 else 1e38)
+    refused(signed(tmp_path / "run", body, tensors), "weights")
+
+
+def test_a_setting_of_another_type_is_refused(saved, tmp_path):
+    body, numbers = saved["svgpcr"]
+    body = json.loads(json.dumps(body))
+    body["settings"]["shared_kernel"] = "both"
+    refused(signed(tmp_path / "run", body, numbers), "shared_kernel")
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_a_pipe_in_place_of_a_file_does_not_hang(saved, tmp_path, name):
+    folder = signed(tmp_path / "run", *saved["bcc"])
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    refused(folder)
+    with pytest.raises(wc.InputError):
+        wc.save(wc.MajorityVote().fit([[0, 1], [1, 1]]), folder)
+
+
+def test_a_planted_stage_with_links_moves_nothing(tmp_path):
+    model, folder = wc.MajorityVote().fit([[0, 1], [1, 1]]), tmp_path / "run"
+    tables = {"labels.csv": lambda path: path.write_text("item,label\n")}
+    wc.save(model, folder, tables=tables)
+    run = json.loads((folder / "model.json").read_text())["run"]
+    stage, secret = folder / f".wisecrowd-{run}", tmp_path / "secret"
+    stage.mkdir()
+    secret.write_text("mine")
+    (stage / "labels.csv").symlink_to(secret)
+    (stage / "other.csv").write_text("planted")
+    for use in (wc.load, lambda path: wc.save(model, path)):
+        use(folder)
+        assert not (folder / "labels.csv").is_symlink()
+        assert not (folder / "other.csv").exists()
+        assert not stage.exists()
+    assert secret.read_text() == "mine"
+
+
+def test_a_model_that_was_killed_after_its_commit_is_completed_when_it_is_loaded(
+    tmp_path, monkeypatch
+):
+    model, folder = wc.MajorityVote().fit([[0, 1], [1, 1]]), tmp_path / "run"
+    tables = {"labels.csv": lambda path: path.write_text("old\n")}
+    wc.save(model, folder, tables=tables)
+    real = os.replace
+
+    def killed(source, target):
+        if Path(target).name != "model.json" and STAGE in str(source):
+            raise KeyboardInterrupt
+        real(source, target)
+
+    tables = {"labels.csv": lambda path: path.write_text("new\n")}
+    with monkeypatch.context() as patch:
+        patch.setattr("wisecrowd._files.os.replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            wc.save(model, folder, tables=tables)
+    assert (folder / "labels.csv").read_text() == "old\n"
+    wc.load(folder)
+    assert (folder / "labels.csv").read_text() == "new\n"
+    assert not list(folder.glob(".wisecrowd-*"))

@@ -158,3 +158,10 @@ def test_an_array_is_not_gold(tmp_path):
     (tmp_path / "gold.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(InputError, match="npy file; gold is read from CSV"):
         read_gold(tmp_path / "gold.npy")
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "records", "split", "table"])
+def test_gold_is_read_from_json_of_pandas(tmp_path, orient):
+    table = pd.DataFrame({"image": ["x", "y"], "class": ["cat", "dog"]})
+    table.to_json(tmp_path / "gold.json", orient=orient)
+    assert read_gold(tmp_path / "gold.json").to_dict() == {"x": "cat", "y": "dog"}

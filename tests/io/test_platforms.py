@@ -524,3 +524,37 @@ def test_the_same_label_studio_annotation_counts_once(tmp_path):
     made = read_annotations(path)
     assert rows_of(made) == [(1, 1, "cat"), (1, 2, "dog")]
     assert dict(made.report.left_out) == {"the same annotation again": 1}
+
+
+# -- MTurk's radio buttons ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ticks",
+    [
+        [{"Answer.yes.on": "true", "Answer.no.on": "false"},
+         {"Answer.yes.on": "false", "Answer.no.on": "true"}],
+        [{"Answer.b1.yes": "true", "Answer.b2.no": "false"},
+         {"Answer.b1.yes": "false", "Answer.b2.no": "true"}],
+        [{"Answer.taskAnswers": '[{"yes": {"on": true}, "no": {"on": false}}]'},
+         {"Answer.taskAnswers": '[{"yes": {"on": false}, "no": {"on": true}}]'}],
+        [{"Answer.taskAnswers": '[{"b1": {"yes": true}}]'},
+         {"Answer.taskAnswers": '[{"b2": {"no": true}}]'}],
+    ],
+)  # fmt: skip
+def test_radio_buttons_of_mturk_are_one_question(tmp_path, ticks):
+    rows = [{"HITId": "h", "WorkerId": f"w{i}", **t} for i, t in enumerate(ticks)]
+    path = write_table(tmp_path / "batch.csv", rows)
+    annotations = read_annotations(path)
+    assert rows_of(annotations) == [("h", "w0", "yes"), ("h", "w1", "no")]
+
+
+def test_boxes_of_mturk_that_are_ticked_together_are_questions_of_their_own(tmp_path):
+    names = ("HITId", "WorkerId", "Answer.cat.on", "Answer.dog.on")
+    given = [("h", "w1", "true", "true"), ("h", "w2", "true", "false")]
+    rows = [dict(zip(names, row, strict=True)) for row in given]
+    path = write_table(tmp_path / "batch.csv", rows)
+    assert rows_of(read_annotations(path, task="cat", classes=["on", "off"])) == [
+        ("h", "w1", "on"),
+        ("h", "w2", "on"),
+    ]

@@ -308,9 +308,11 @@ def test_an_answer_that_is_no_class_can_be_allowed(written):
     assert annotations.answers.tolist() == ["cat", "cow", "dog"]
 
 
-def test_a_directory_is_refused_with_what_is_in_it(written):
-    path = written(LONG, "inside.csv")
-    assert "'inside.csv'" in message_of(read_annotations, path.parent)
+def test_a_directory_without_tables_is_refused_with_what_is_in_it(written):
+    path = written(LONG, "inside.doc")
+    assert "'inside.doc'" in message_of(read_annotations, path.parent)
+    written(LONG, "model.json")
+    assert "folder of a run" in message_of(read_annotations, path.parent)
 
 
 def test_a_missing_file_is_refused_with_names_like_it(written):

@@ -20,6 +20,7 @@ from wisecrowd.results.comparison import (
     over_seeds,
     smoothed_votes,
 )
+from wisecrowd.results.summary import gold_scores
 
 COLUMNS = [
     "method", "seed", "accuracy", "mean_likelihood", "log_loss", "calibration_error",
@@ -381,3 +382,25 @@ def test_the_figure_has_a_panel_per_score_and_a_row_per_method(crowd, gold):
     matplotlib.pyplot.close(figure)
     with pytest.raises(wc.InputError, match="no column 'accuracy'"):
         wc.plot_comparison(table.drop(columns="accuracy"))
+
+
+def test_ties_of_smoothed_votes_are_not_broken_by_the_alphabet():
+    rows = [["b", "b"]] * 3 + [["a", "b"]] * 4
+    for names in ({"a": "a", "b": "b"}, {"a": "z", "b": "b"}):
+        table = [[names[answer] for answer in row] for row in rows]
+        annotations = wc.Annotations.from_matrix(pd.DataFrame(table))
+        proba = smoothed_votes(annotations)
+        assert set(annotations.classes[proba.argmax(1)]) == {"b"}
+        np.testing.assert_allclose(proba[-1], 0.5, atol=1e-6)
+
+
+def test_items_that_nobody_answered_are_not_scored_without_features():
+    answers = wc.Annotations.from_triples(
+        [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], items=range(6)
+    )
+    gold = {0: 0, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1}
+    table = wc.compare(["majority-vote"], answers, gold=gold, held_out=0)
+    assert table["accuracy"].tolist() == [1.0, 1.0]
+    found = gold_scores(wc.MajorityVote().fit(answers), answers.with_gold(gold))
+    assert (found["n_items"], found["n_unanswered"]) == (2, 4)
+    assert found["accuracy"] == 1

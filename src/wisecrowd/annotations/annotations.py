@@ -139,9 +139,10 @@ class Annotations:
     ) -> "Annotations":
         """Make annotations from a long table, with one row per answer.
 
-        The columns are found by their usual names (item, task or subject; annotator,
-        worker or user; answer, label or rating), or named by `item`, `annotator` and
-        `answer`. Other options are those of :meth:`from_triples`.
+        The columns are found by their usual names (item, task or image; annotator,
+        worker or user; answer, label or class), or named by `item`, `annotator` and
+        `answer`. They can be levels of the index. Other options are those of
+        :meth:`from_triples`.
 
         Examples
         --------
@@ -150,6 +151,9 @@ class Annotations:
         >>> Annotations.from_frame(table)
         Annotations(1 item, 2 annotators, 2 classes, 2 answers; 2.0 per item)
         """
+        levels = [name for name in frame.index.names if name is not None]
+        if levels and not set(levels) & set(frame.columns):
+            frame = frame.reset_index(levels)
         names = column_names(
             frame.columns, item=item, annotator=annotator, answer=answer
         )
@@ -293,6 +297,14 @@ class Annotations:
         mean = len(self) / max(len(self.items), 1)
         return f"Annotations({', '.join(parts)}; {mean:.1f} per item)"
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Refuse to be an array, such as the y that scikit-learn would split."""
+        raise InputError(
+            "Annotations are no array with a row per item, so scikit-learn cannot "
+            "split them: use wisecrowd.cross_validate(model, X, answers). GridSearchCV "
+            "takes a matrix, answers.align(ids_of_rows).to_matrix(): -1 is no answer."
+        )
+
     def counts(self, by: Literal["item", "annotator"] = "item") -> Array:
         """Count each answer, per item (N, K) or per annotator (A, K)."""
         one_of(by, ("item", "annotator"), "by")
@@ -402,7 +414,21 @@ class Annotations:
         """Return the annotations of both; their vocabularies may differ.
 
         A class of either is a class of the result. If both have gold for an item, it
-        must be the same class.
+        must be the same class. All answers count: an answer that is in both counts
+        twice, and the `report` says how many there are. Files that overlap are better
+        read together (``read_annotations([a, b])``), where an answer that has an id is
+        recognised.
+
+        Examples
+        --------
+        >>> week1 = Annotations.from_dict({"x": {"ann": 0, "bob": 1}})
+        >>> week2 = Annotations.from_dict({"x": {"ann": 0}, "y": {"ann": 1}})
+        >>> both = week1.merge(week2)
+        >>> both
+        Annotations(2 items, 2 annotators, 2 classes, 4 answers; 2.0 per item)
+        >>> print(*both.report.notes)
+        1 item and 1 annotator are in both. 1 answer is by an annotator who had answered
+        the item in the first. Each counts.
         """
         gold = pd.concat([self.gold, other.gold])
         several = gold.groupby(level=0).nunique()
@@ -411,7 +437,7 @@ class Annotations:
                 f"the two sets disagree on the gold class of "
                 f"{listed(several.index[several > 1])}. Correct one of them."
             )
-        return type(self).from_frame(
+        made = type(self).from_frame(
             pd.concat([self.to_frame(), other.to_frame()], ignore_index=True),
             items=union(self.items, other.items, "item"),
             annotators=union(self.annotators, other.annotators, "annotator"),
@@ -419,6 +445,7 @@ class Annotations:
             answers=union(self.answers, other.answers, "answer"),
             gold=gold[~gold.index.duplicated()],
         )
+        return replace(made, report=self._merge_report(other))
 
     # -- inside -----------------------------------------------------------------
 
@@ -435,6 +462,32 @@ class Annotations:
         return (
             f"{n_lost:,} of {n_answered:,} answered items have no features: {shown}. "
             f"Add their rows to the features, or remove their answers."
+        )
+
+    def _merge_report(self, other: "Annotations") -> ReadReport:
+        """Say what both sets have, and what was said of each."""
+        pairs = [made.to_frame()[["item", "annotator"]] for made in (self, other)]
+        n_again = len(pairs[1].merge(pairs[0].drop_duplicates()))
+        shared = [
+            counted(int(np.isin(here, there).sum()), word)
+            for here, there, word in (
+                (self.items, other.items, "item"),
+                (self.annotators, other.annotators, "annotator"),
+            )
+        ]
+        notes = [f"{shared[0]} and {shared[1]} are in both."]
+        if n_again:
+            are = "is" if n_again == 1 else "are"
+            notes.append(
+                f"{counted(n_again, 'answer')} {are} by an annotator who had answered "
+                f"the item in the first. Each counts."
+            )
+        return ReadReport.joined(
+            [
+                made.report or ReadReport("", "answers", len(made), len(made))
+                for made in (self, other)
+            ],
+            notes,
         )
 
     def _rows(self, keep: Array) -> "Annotations":

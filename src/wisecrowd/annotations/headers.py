@@ -1,34 +1,93 @@
-"""The names by which the columns of a table are recognised."""
+"""The names by which the columns of a table are recognised: one table for all files."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from wisecrowd._checks import InputError, listed
 
+HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def plain(name: Any) -> str:
+    """Return a name in small letters, its words joined by underscores.
+
+    Examples
+    --------
+    >>> [plain(name) for name in ("WorkerId", "HITId", " Worker ID ", "image-name")]
+    ['worker_id', 'hit_id', 'worker_id', 'image_name']
+    """
+    words = HUMPS.sub("_", str(name).strip())
+    return re.sub(r"[\W_]+", "_", words).strip("_").lower()
+
+
+def _forms(stems: str, endings: str) -> tuple[str, ...]:
+    """Return each stem alone, then with each ending."""
+    words = stems.split()
+    return (*words, *(f"{stem}_{end}" for end in endings.split() for stem in words))
+
+
+ROW_NAMES = ("id", "index", "idx", "row", "uid", "uuid", "key")
+"""Names of ids that number items in one file, and rows in another."""
+ID_ENDINGS = "id name nr no number idx index key uuid url path file"
+THINGS = "item task subject hit question image img photo picture file filename"
 ALIASES = {
-    "item": ("item", "task", "subject", "item_id", "task_id", "subject_id", "question"),
-    "annotator": (
-        "annotator", "worker", "user", "rater", "volunteer",
-        "annotator_id", "worker_id", "user_id", "user_name", "performer",
+    "item": (
+        *_forms(f"{THINGS} document doc example instance object unit", ID_ENDINGS),
+        *_forms("clip video audio recording frame slide scan pair query", ID_ENDINGS),
+        *_forms("sample case record entity article page stimulus", ID_ENDINGS),
+        *_forms("sentence text utterance passage tweet post prompt", ID_ENDINGS),
+        *("comment_id", "message_id", "review_id", "product_id", "data_id", "row_id"),
+        *("url", "path", "title", *ROW_NAMES),
     ),
-    "answer": ("answer", "label", "rating", "response", "annotation", "vote"),
-}  # fmt: skip
+    "annotator": (
+        *_forms(
+            "annotator worker user rater volunteer performer judge labeler labeller "
+            "coder reviewer participant respondent turker crowdworker contributor "
+            "grader evaluator assessor tagger expert observer scorer voter reader "
+            "person player member",
+            "id name nr no number uuid email code",
+        ),
+        *("username", "login", "email", "who", "created_by", "completed_by"),
+        *("annotated_by", "labeled_by", "labelled_by", "rated_by", "reviewed_by"),
+        *_forms("llm model agent system source", "id name"),
+    ),
+    "answer": (
+        *_forms("answer label rating response annotation vote", "value name text"),
+        *_forms("class category choice verdict judgment judgement", "name label id"),
+        *("decision", "classification", "opinion", "selection", "selected", "option"),
+        *("labels", "answers", "given_label", "worker_label", "crowd_label"),
+        *("assigned_label", "chosen_label", "user_label", "annotator_label"),
+        *("worker_answer", "user_answer", "annotator_answer", "preference", "winner"),
+        *("label_id", "assessment", "diagnosis", "species", "sentiment", "grade"),
+        *("tag", "score", "value", "result", "output", "prediction"),
+    ),
+}
 """The column names by which a long table is recognised, in order of preference."""
 
 ROLES = tuple(ALIASES)
 
-GOLD_NAMES = ("gold", "gold_label", "truth", "true_label", "ground_truth", "golden")
+GOLD_NAMES = (
+    "gold", "gold_label", "truth", "true_label", "ground_truth", "golden",
+    "gold_class", "true_class", "gold_answer", "true_answer", "correct_answer",
+    "correct_label", "y_true",
+)  # fmt: skip
 """The names by which a column, or a field, of gold classes is recognised."""
 
 
 def column_names(columns: Any, **given: str | None) -> list[str]:
-    """Return the columns of item, annotator and answer: given, or found by name."""
+    """Return the columns of item, annotator and answer: given, or found by name.
+
+    A column has one role: one that was given for one of them is not found for another.
+    """
+    columns = list(columns)
+    for role in ROLES:
+        if given.get(role) is not None:
+            check_column(str(given[role]), columns, role)
+    free = [c for c in columns if c not in given.values()]
     found, missing = [], []
     for role, aliases in ALIASES.items():
-        name = given.get(role)
-        if name is not None:
-            check_column(name, columns, role)
-        name = name or first_named(columns, aliases)
+        name = given.get(role) or first_named(free, aliases)
         if name is None:
             missing.append(role)
         else:
@@ -44,15 +103,28 @@ def column_names(columns: Any, **given: str | None) -> list[str]:
 def first_named(columns: Iterable[Any], names: Iterable[str]) -> Any:
     """Return the column that has the first of these names that occurs, or None.
 
-    Capitals, and blanks around a name, are ignored.
+    Names are compared by their letters and digits: ``WorkerId``, ``worker id`` and
+    ``workerid`` are one name. Of two such columns, the first is returned.
 
     Examples
     --------
     >>> first_named(["Width", " ID "], ["item", "id"])
     ' ID '
+    >>> first_named(["HITId", "WorkerId"], ["worker", "worker_id"])
+    'WorkerId'
     """
-    present = {str(c).strip().lower(): c for c in columns}
-    return next((present[name] for name in names if name in present), None)
+    present: dict[str, Any] = {}
+    for column in columns:
+        present.setdefault(plain(column).replace("_", ""), column)
+    folded = (plain(name).replace("_", "") for name in names)
+    return next((present[name] for name in folded if name in present), None)
+
+
+def also_named(columns: Iterable[Any], role: str, used: Iterable[Any]) -> list[Any]:
+    """Return other columns that are called like this role."""
+    known = {plain(name).replace("_", "") for name in ALIASES[role]}
+    used = list(used)
+    return [c for c in columns if c not in used and plain(c).replace("_", "") in known]
 
 
 def check_column(name: str, columns: Iterable[Any], role: str, hint: str = "") -> None:

@@ -1,6 +1,7 @@
 """The report on a file: what was read, and what was left out."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wisecrowd._checks import counted
@@ -28,6 +29,27 @@ class ReadReport:
     n_kept: int
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def joined(
+        cls, reports: "Sequence[ReadReport]", notes: Sequence[str] = ()
+    ) -> "ReadReport":
+        """Return the report on several files; new notes come first."""
+        left_out: Counter[str] = Counter()
+        for report in reports:
+            left_out.update(report.left_out)
+        return cls(
+            path=", ".join(report.path for report in reports if report.path),
+            format=" and ".join(dict.fromkeys(report.format for report in reports)),
+            n_rows=sum(report.n_rows for report in reports),
+            n_kept=sum(report.n_kept for report in reports),
+            left_out=dict(left_out),
+            notes=tuple(
+                dict.fromkeys(
+                    [*notes, *(n for report in reports for n in report.notes)]
+                )
+            ),
+        )
 
     def __str__(self) -> str:
         """Return the report in a few lines."""

@@ -67,6 +67,34 @@ def as_frame(table: Any) -> pd.DataFrame:
     )
 
 
+def series_frame(answers: "pd.Series[Any]") -> pd.DataFrame:
+    """Return a Series whose index is the item and the annotator as a long table.
+
+    Examples
+    --------
+    >>> names = ["task", "worker"]
+    >>> pairs = pd.MultiIndex.from_tuples([(1, "a"), (1, "b")], names=names)
+    >>> series_frame(pd.Series(["cat", "dog"], index=pairs)).columns.tolist()
+    ['task', 'worker', 'answer']
+    """
+    names = answers.index.names
+    known = [first_named(names, ALIASES[role]) for role in ("item", "annotator")]
+    if None in known or answers.index.nlevels > 2:
+        raise InputError(
+            f"the answers are a Series with an index of {answers.index.nlevels} "
+            f"levels, {listed(names)}: which is the item, and which the annotator? "
+            f"Call them so: answers.rename_axis(['item', 'annotator'])."
+        )
+    return answers.rename("answer").reset_index()
+
+
+def is_long_table(frame: pd.DataFrame) -> bool:
+    """Return whether a table has a column for the item, annotator and answer each."""
+    return all(
+        first_named(frame.columns, names) is not None for names in ALIASES.values()
+    )
+
+
 def as_array(rows: Any) -> Array:
     """Return a matrix or a target as an array; its rows have the same length."""
     try:
@@ -137,8 +165,7 @@ def _is_dict_of_columns(table: Mapping[Any, Any]) -> bool:
     """Return whether a dictionary has columns, not {item: {annotator: answer}}."""
     if not table or any(isinstance(column, Mapping) for column in table.values()):
         return False
-    found = [first_named(table, names) is not None for names in ALIASES.values()]
-    return all(found)
+    return all(first_named(table, names) is not None for names in ALIASES.values())
 
 
 def _three_columns(table: Any) -> list[pd.Series] | None:

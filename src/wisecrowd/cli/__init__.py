@@ -6,6 +6,7 @@ Only Typer is imported here. What a command needs is imported when it runs, so t
 
 import sys
 import warnings
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -82,13 +83,19 @@ class Command(TyperCommand):
         given, *_ = self.make_parser(ctx).parse_args(list(args))
         for parameter in self.get_params(ctx):
             word = getattr(parameter, "metavar", None)
-            if word in FILES and given.get(parameter.name or "") == "":
+            named = given.get(parameter.name or "")
+            empty = "" in named if isinstance(named, list | tuple) else named == ""
+            if word in FILES and empty:
                 from wisecrowd._checks import InputError
 
                 option = parameter.opts[0]
                 what = option if option.startswith("-") else word
                 raise InputError(f"{what}: the name is empty. Give the name of a file.")
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for name, value in ctx.params.items():
+            if isinstance(value, Path):
+                ctx.params[name] = value.expanduser()
+        return rest
 
 
 def _explained(error: Exception, command: str) -> int:

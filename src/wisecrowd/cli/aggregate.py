@@ -8,7 +8,7 @@ from wisecrowd.registry import AGGREGATORS
 
 
 @cfg.with_settings("prior", "dependence")
-@opt.with_reading()
+@opt.with_reading(leave_out=True)
 def aggregate(
     path: opt.AnswersFile,
     *,
@@ -33,8 +33,8 @@ def aggregate(
     from wisecrowd.cli import outcome
 
     outcome.check_folder(out, opt.inputs(reading, path, gold), force=force)
-    read = opt.answers_from(path, reading)
-    known, notes = opt.gold_from(gold, read)
+    read = opt.answers_from(path, reading, gold)
+    known, notes = opt.gold_from(gold, read, reading)
     if groups is not None:
         model.set_params(groups=opt.groups_from(groups, name))
     outcome.say_read(read, notes, quiet=quiet)

@@ -69,6 +69,7 @@ def compare(
         typer.Option(
             metavar="N",
             min=1,
+            max=1000,
             help="Fit every method N times, with the seeds --seed, --seed + 1, ...",
         ),
     ] = 1,
@@ -124,7 +125,7 @@ def compare(
     given = opt.inputs(reading, path, features, gold)
     check_table_file(out, given, force=force)
     check_figure_file(plot, given, force=force)
-    read, X, notes = opt.answers_from(path, reading), None, []
+    read, X, notes = opt.answers_from(path, reading, gold), None, []
     if features is not None:
         table = opt.features_from(features, reading_table)
         read, X = join_features(read, table), table.X
@@ -132,7 +133,10 @@ def compare(
     if methods is None:  # the answers say how many classes there are
         fit = fitting(with_features=features is not None, n_classes=read.n_classes)
         models = {name: models[name] for name in fit}
-    known, more = opt.gold_from(gold, read)
+    known, more = opt.gold_from(gold, read, reading)
+    n_bare = 0 if features else _n_unanswered(read, known)
+    if n_bare:
+        more.append(f"{counted(n_bare, 'gold item')} without an answer: not scored.")
     say_read(read, [*notes, *more], quiet=quiet)
     found = compared(
         models, read, X=X, items=read.items, gold=known,
@@ -142,7 +146,7 @@ def compare(
         write_table(found.scores, out)
     if plot is not None:
         write_figure(plot_comparison(found.scores), plot)
-    n_gold = len(read.gold if known is None else known)
+    n_gold = len(read.gold if known is None else known) - n_bare
     _report(found, read, n_gold, as_json=as_json, quiet=quiet)
     if out is not None and not quiet:
         n_methods = found.scores["method"].nunique()
@@ -153,9 +157,23 @@ def compare(
         say(f"Wrote {plot}: the figure.")
 
 
+def _n_unanswered(read: Any, known: Any) -> int:
+    """Return how many gold items have no answer, so that no method can label them."""
+    both = read if known is None else read.with_gold(known)
+    return int(((both.gold_codes >= 0) & (both.codes.n_per_item == 0)).sum())
+
+
 def _names(methods: str | None, *, with_features: bool) -> list[str]:
     if methods is not None:
-        return [method_name(name) for name in opt.several(methods) or []]
+        names = opt.several(methods) or []
+        if not names:
+            from wisecrowd._checks import InputError
+
+            raise InputError(
+                "--methods is empty. Name the methods, such as --methods bcc,glad, or "
+                "leave the option out."
+            )
+        return [method_name(name) for name in names]
     return fitting(with_features=with_features, n_classes=2)
 
 

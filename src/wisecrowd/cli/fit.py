@@ -52,8 +52,8 @@ def fit(
 
     outcome.check_folder(out, opt.inputs(reading, path, features, gold), force=force)
     table = opt.features_from(features, reading_table)
-    both = join_features(opt.answers_from(path, reading), table)
-    known, notes = opt.gold_from(gold, both)
+    both = join_features(opt.answers_from(path, reading, gold), table)
+    known, notes = opt.gold_from(gold, both, reading)
     outcome.say_read(both, [join_note(both, table), *notes], quiet=quiet)
     model.fit(table.to_frame(), both, items=both.items, gold=known)
     how = {"force": force, "as_json": as_json, "quiet": quiet}

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from wisecrowd.io.join import FeatureTable
 
 AnswersFile = Annotated[
-    Path,
+    list[Path],
     typer.Argument(
         metavar="ANSWERS",
         show_default=False,
         help="The answers: a table (CSV, TSV, Parquet, JSON) or an export of "
-        "Zooniverse, Label Studio, MTurk, Toloka or peerannot.",
+        "Zooniverse, Label Studio, MTurk, Toloka or peerannot. Several files, or a "
+        "folder, are read as one; - is standard input.",
     ),
 ]
 RunFolder = Annotated[
@@ -96,6 +97,19 @@ READING = {
     "item": _reading("Column of the items.", "COL"),
     "annotator": _reading("Column of the annotators.", "COL"),
     "answer": _reading("Column of the answers.", "COL"),
+    "annotators": _reading(
+        "Columns of a wide table that are annotators. Default: those that share "
+        "answers.",
+        "A,B,...",
+    ),
+    "gold_column": _reading(
+        "Column of known classes: of the file --gold, or else of ANSWERS.", "COL"
+    ),
+    "gold_item": _reading(
+        "Column of the items in the file --gold. Default: as in ANSWERS, or a usual "
+        "name.",
+        "COL",
+    ),
     "classes": _reading(
         "The classes, in order. Default: all answers that occur.", "A,B,..."
     ),
@@ -114,9 +128,10 @@ READING = {
 
 TABLE = {
     "ids": _reading(
-        "Column (or array) of the item ids. Default: a column with a usual name, such "
-        "as item or id. Without one, the rows are items 0, 1, 2, ...",
-        "COL",
+        "Column (or array) of the item ids, or a file with one id per line. Default: a "
+        "column with a usual name, such as item or id. Without one, the rows are items "
+        "0, 1, 2, ...",
+        "COL|FILE",
         "features",
     ),
     "key": _reading(
@@ -174,14 +189,22 @@ def gathered(
     return decorate
 
 
-def with_reading(*, without: Sequence[str] = ()) -> Callable[[Command], Command]:
+LEAVE_OUT = _reading("Columns of a wide table that are not annotators.", "A,B,...")
+"""Of a command without features, where the option means the columns of those."""
+
+
+def with_reading(
+    *, without: Sequence[str] = (), leave_out: bool = False
+) -> Callable[[Command], Command]:
     """Give a command the options of `READING`; it gets them as one, ``reading``."""
+    options = READING | ({"leave_out": LEAVE_OUT} if leave_out else {})
     offered = {
         name: Annotated[str | None, option]
-        for name, option in READING.items()
+        for name, option in options.items()
         if name not in without
     }
-    return gathered(offered, "reading", lambda given: dict.fromkeys(READING) | given)
+    everything = dict.fromkeys((*READING, "leave_out"))
+    return gathered(offered, "reading", lambda given: everything | given)
 
 
 def with_table_reading() -> Callable[[Command], Command]:
@@ -207,8 +230,20 @@ def several(text: str | None) -> list[str] | None:
     return [name.strip() for name in row if name.strip()]
 
 
-def answers_from(path: Path, reading: Reading) -> "Annotations":
-    """Read the answers. Classes given as text become numbers if the answers are."""
+def answers_from(
+    paths: Sequence[Path], reading: Reading, gold: Path | None = None
+) -> "Annotations":
+    """Read the answers. Classes given as text become numbers if the answers are.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files.
+    reading : dict
+        What was given for the options of `READING`.
+    gold : Path, optional
+        A file of known classes, to which ``--gold-column`` then belongs.
+    """
     from wisecrowd.io.columns import retyped
     from wisecrowd.io.read import read_annotations
 
@@ -216,14 +251,25 @@ def answers_from(path: Path, reading: Reading) -> "Annotations":
     for name in ("classes", "answers"):
         given = several(reading[name])
         options[name] = retyped(given).tolist() if given else None
-    return read_annotations(path, **options)
+    for name in ("annotators", "leave_out"):
+        options[name] = several(reading[name])
+    column = options.pop("gold_column")
+    options.pop("gold_item")
+    options["gold"] = column if gold is None else None
+    return read_annotations(paths, **options)
 
 
-def inputs(reading: Reading, *paths: Path | None) -> list[Path]:
+def inputs(reading: Reading, *paths: Path | Sequence[Path] | None) -> list[Path]:
     """Return the files that a command reads, of which none may be replaced."""
+    from wisecrowd.io.read import files_in
+
+    files: list[Path] = []
+    for path in paths:
+        if path is not None and not (isinstance(path, Sequence) and not path):
+            files += map(Path, files_in(path))
     names = reading["rename"]
     more = [Path(names)] if names is not None and Path(names).is_file() else []
-    return [*(path for path in paths if path is not None), *more]
+    return [*files, *more]
 
 
 def features_from(
@@ -233,10 +279,13 @@ def features_from(
     from wisecrowd._checks import InputError
     from wisecrowd.io.join import read_feature_table
 
+    ids = reading["ids"]
+    is_file = ids is not None and Path(ids).expanduser().is_file()
     try:
         return read_feature_table(
             path,
-            item=reading["ids"],
+            item=None if is_file else ids,
+            ids=ids if is_file else None,
             key=reading["key"],
             columns=columns or several(reading["columns"]),
             leave_out=several(reading["leave_out"]) or (),
@@ -247,19 +296,22 @@ def features_from(
 
 
 def gold_from(
-    path: Path | None, annotations: "Annotations"
+    path: Path | None, annotations: "Annotations", reading: Reading
 ) -> tuple["pd.Series | None", list[str]]:
     """Read known classes of the annotations' items; and what to tell about them."""
     from wisecrowd._checks import InputError
-    from wisecrowd.io.gold import matched_gold, read_gold
+    from wisecrowd.io.gold import gold_in, matched_gold
 
     if path is None:
         return None, []
+    given = {"item": reading["gold_item"], "gold": reading["gold_column"]}
+    also = {"item": reading["item"], "gold": reading["answer"]}
     try:
-        known, notes = matched_gold(read_gold(path), annotations)
+        known, notes = matched_gold(gold_in(path, given, also), annotations)
     except InputError as error:
-        # The command line has no options for the columns of this file.
-        said = re.sub(r"Name it with \w+=, or call", "Call", str(error))
+        said = str(error)
+        for role, option in {"item": "gold_item", "gold": "gold_column"}.items():
+            said = said.replace(f"with {role}=", f"with {option}=")
         raise InputError(_about(path, said)) from None
     return known, [_about(path, note) for note in notes]
 

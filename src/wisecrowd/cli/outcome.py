@@ -90,6 +90,9 @@ def _show(model: Any, annotations: Annotations) -> None:
             f"accuracy {score['accuracy']:.3f}, "
             f"log loss {score['log_loss']:.3f}."
         )
+        if score["n_unanswered"]:
+            more = counted(int(score["n_unanswered"]), "gold item")
+            show.say(f"{more} without an answer: not scored.")
 
 
 def said_of_worth(model: Any, annotations: Annotations) -> list[str]:

@@ -8,7 +8,7 @@ import typer
 from wisecrowd.cli import options as opt
 
 
-@opt.with_reading(without=("classes", "answers"))
+@opt.with_reading(without=("classes", "answers", "gold_column", "gold_item"))
 @opt.with_table_reading()
 def predict(
     run: Annotated[
@@ -30,12 +30,13 @@ def predict(
     ] = None,
     *,
     annotations: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--annotations",
             "-a",
             metavar="FILE",
-            help="Answers on the new items, by known or new annotators.",
+            help="Answers on the new items, by known or new annotators. May be "
+            "repeated.",
         ),
     ] = None,
     out: Annotated[
@@ -63,9 +64,9 @@ def predict(
     model = load(run)
     table = _table_for(model, features, run, reading_table)
     read = None
-    if annotations is not None:
+    if annotations:
         read = opt.answers_from(annotations, reading)
-        _check_answers(model, read, annotations)
+        _check_answers(model, read)
     elif table is None:
         _refuse_silence(model, run)
     _predict(model, table, read, out=out, as_json=as_json, quiet=quiet)
@@ -91,6 +92,7 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
         proba = model.predict_proba(both)
     else:
         proba = model.predict_proba(X, both, items=names)
+    _check_finite(proba)
     found = probability_table(names, proba, model.classes_, n_answers)
     if out is not None:
         write_table(found, out)
@@ -203,7 +205,19 @@ def _check_width(model: Any, X: Any, path: Path) -> None:
         )
 
 
-def _check_answers(model: Any, read: Any, path: Path) -> None:
+def _check_finite(proba: Any) -> None:
+    import numpy as np
+
+    from wisecrowd._checks import InputError
+
+    if not np.isfinite(proba).all():
+        raise InputError(
+            "the model gives no probabilities for these items, because its numbers are "
+            "out of range. It may have been altered: fit and save it again."
+        )
+
+
+def _check_answers(model: Any, read: Any) -> None:
     import numpy as np
 
     from wisecrowd._checks import InputError, listed
@@ -211,7 +225,7 @@ def _check_answers(model: Any, read: Any, path: Path) -> None:
     unknown = read.answers[~np.isin(read.answers, model.answers_)]
     if len(unknown):
         raise InputError(
-            f"{path}: the answers {listed(unknown, 5)} did not occur in the fit, where "
-            f"the possible answers were {listed(model.answers_, 20)}. Correct them, or "
-            f"take them out."
+            f"{read.report.path}: the answers {listed(unknown, 5)} did not occur in "
+            f"the fit, where the possible answers were {listed(model.answers_, 20)}. "
+            f"Correct them, or take them out."
         )

@@ -27,6 +27,7 @@ from wisecrowd.results.flags import (
 from wisecrowd.results.summary import plain
 from wisecrowd.results.tables import class_table, uncertain_items
 
+LEAST_NAME = 12  # letters in a line of a name, on a narrow terminal
 MOST_CLASSES = 20  # rows of the table of classes; more do not fit on a page
 
 
@@ -74,20 +75,30 @@ def show_table(
 ) -> None:
     """Print a table; columns whose name begins with ``<`` hold text.
 
-    Cells with more than `most` letters are cut: names from strangers can be long.
+    Cells with more than `most` letters are cut: names from strangers can be long. On a
+    narrow terminal names are folded, and numbers stay whole: its lines may be too long.
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for name in columns:
+    heads = [_cell(name.lstrip("<"), most) for name in columns]
+    cells = [[_cell(text, most) for text in row] for row in rows]
+    least = 0
+    for place, (name, head) in enumerate(zip(columns, heads, strict=True)):
         text = name.startswith("<")
+        width = max(one[place].cell_len for one in [heads, *cells])
+        width = min(width, LEAST_NAME) if text else width
+        least += width + 2
         table.add_column(
-            _cell(name.lstrip("<"), most),
+            head,
             justify="left" if text else "right",
             no_wrap=not text,
             overflow="fold",
+            min_width=width,
         )
-    for row in rows:
-        table.add_row(*(_cell(text, most) for text in row))
+    for row in cells:
+        table.add_row(*row)
     console = Console(highlight=False)
+    if console.width < least:
+        console = Console(highlight=False, width=least)
     console.print(Text(printable(title), style="bold"))
     console.print(table)
 

@@ -9,6 +9,7 @@ KEYWORDS = {
     **{name: dashed(name) for name in (*READING, *TABLE)},
     **{friendly.setting: dashed(name) for name, friendly in FRIENDLY.items()},
     "X": "--features",
+    "leave_out": "--leave-out",
     "held_out": "--held-out",
     "size": "--size",
 }
@@ -28,9 +29,12 @@ def as_options(sentence: str) -> str:
     '--inducing 0 must be at least 1; max_iter=0 too.'
     >>> as_options("time_limit=nan must be seconds, above 0.")
     '--time-limit nan must be seconds, above 0.'
+    >>> as_options("Give rename={'old': 'new'}, the text 'old=new', or a file.")
+    "Give --rename 'old=new', or a file."
     >>> as_options("resume=True needs checkpoint=, the file to go on from.")
     '--resume needs --checkpoint, the file to go on from.'
     """
+    sentence = sentence.replace("rename={'old': 'new'}, the text '", "rename='")
     names = "|".join(KEYWORDS)
     settings = [friendly.setting for friendly in FRIENDLY.values()]
     numbers = "|".join([*settings, "held_out"])

@@ -208,7 +208,7 @@ def _check_not_measured(column: Coded) -> None:
     raise InputError(
         f"the answer in row {row + 1:,} is {column.names[column.codes[row]]}: the "
         f"answers look like measurements, not classes. Round them, or, if they are "
-        f"names, pass them as text: classes=[{listed(column.names, 3)}, ...]."
+        f"names, pass them as text: classes=[{listed(column.names[:3])}, ...]."
     )
 
 

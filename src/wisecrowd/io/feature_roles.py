@@ -10,15 +10,24 @@ import pyarrow as pa
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd._types import Array
-from wisecrowd.annotations.headers import ALIASES, GOLD_NAMES, check_column, first_named
+from wisecrowd.annotations.headers import (
+    ALIASES,
+    GOLD_NAMES,
+    THINGS,
+    check_column,
+    first_named,
+    plain,
+)
 
 INDEX_NAMES = ("unnamed: 0", "__index_level_0__", "")
 """The names that the index of a DataFrame gets in a file, if it has none."""
 ITEM_NAMES = (
-    *ALIASES["item"], "items", "ids", "id", "index", "name", "names", "filename",
-    *INDEX_NAMES,
-)  # fmt: skip
+    *THINGS.split(),
+    *(name for name in ALIASES["item"] if name.endswith("_id")),
+    *("items", "ids", "id", "index", "name", "names", *INDEX_NAMES),
+)
 """The names by which a column, or an array, of item ids is recognised."""
+NEVER_FEATURES = ("item", "task", "subject", "question", "id", "items", "ids", "index")
 CLASS_NAMES = (
     *GOLD_NAMES,
     "label",
@@ -49,7 +58,7 @@ def wanted_columns(columns: Sequence[str] | str | None) -> list[str] | None:
 def usual_id_name(columns: Sequence[str]) -> str | None:
     """Return the column that is called as ids usually are; not an unnamed index."""
     usual = [name for name in ITEM_NAMES if name not in INDEX_NAMES]
-    return first_named(reversed(columns), usual)  # of "id" and "ID", the first
+    return first_named(columns, usual)
 
 
 def index_name(columns: Sequence[str]) -> str | None:
@@ -60,7 +69,7 @@ def index_name(columns: Sequence[str]) -> str | None:
 def check_no_unknown_ids(names: Sequence[str], values: Values) -> None:
     """Refuse a table without ids in which a column of numbers looks like ids."""
     for place, name in enumerate(names):
-        called = bool(LIKE_IDS.fullmatch(name.strip().lower()))
+        called = bool(LIKE_IDS.fullmatch(plain(name)))
         if (called or place == 0) and _are_ids(
             values(name), 2 if called else MANY_ROWS
         ):
@@ -104,14 +113,14 @@ def chosen(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
 
 def _reason(name: str, kind: Any, values: Values) -> str:
     """Return why a column is no feature; an empty text if it is one."""
-    lower = name.strip().lower()
+    lower = plain(name)
     if lower in CLASS_NAMES:
         return "the class"
-    if lower in INDEX_NAMES:
+    if name.strip().lower() in INDEX_NAMES:
         return "row numbers"
     if pa.types.is_temporal(kind):
         return "times"
-    if lower in ITEM_NAMES or lower.endswith(("_id", " id")):
+    if lower in NEVER_FEATURES or lower.endswith("_id"):
         return "ids"
     if LIKE_IDS.fullmatch(lower) and _are_ids(values(name), 2):
         return "ids"

@@ -25,6 +25,7 @@ from wisecrowd.io.feature_roles import (
     usual_id_name,
     wanted_columns,
 )
+from wisecrowd.io.ids import GivenIds, given_ids
 from wisecrowd.io.sources import (
     MISSING,
     Source,
@@ -47,12 +48,14 @@ class Asked(NamedTuple):
     key: str | None = None
     columns: list[str] | None = None
     leave_out: tuple[str, ...] = ()
+    ids: GivenIds | None = None
 
 
 def read_features(
     path: str | PathLike[str],
     *,
     item: str | None = None,
+    ids: GivenIds | None = None,
     key: str | None = None,
     columns: Sequence[str] | str | None = None,
     leave_out: Sequence[str] | str = (),
@@ -66,6 +69,9 @@ def read_features(
     item : str, optional
         The column (or array) of the item ids. Default: the one called item, task,
         subject, id, index, filename or similar, otherwise the only column of text.
+    ids : sequence or path, optional
+        The ids of the rows, if the file has none (such as ``.npy``): a list, or a file
+        with one per line.
     key : str, optional
         The array of features in an npz or HDF5 file, or the column of vectors in a
         Parquet file. Default: the only one, or the one called X, features, embeddings
@@ -95,10 +101,8 @@ def read_features(
     >>> X.tolist(), items.tolist()
     ([[1.0, 2.5], [3.0, 4.0]], ['a', 'b'])
     """
-    asked = Asked(
-        item, key, wanted_columns(columns), tuple(wanted_columns(leave_out) or ())
-    )
-    found = features_in(path, asked)
+    left = tuple(wanted_columns(leave_out) or ())
+    found = features_in(path, Asked(item, key, wanted_columns(columns), left, ids))
     return found.X, found.ids
 
 
@@ -112,9 +116,20 @@ def features_in(path: str | PathLike[str], asked: Asked) -> Parts:
                 f"Parquet or HDF5 files."
             )
         found = READERS[source.kind](source, asked)
+        if asked.ids is not None:
+            found = found._replace(ids=_ids_array(given_ids(asked.ids, len(found.X))))
         ids = None if found.ids is None else _checked_ids(found.ids, len(found.X))
         X = _checked_features(found.X, ids, found.names)
         return found._replace(X=X, ids=ids)
+
+
+def _ids_array(ids: Any) -> Array:
+    """Return a list of ids as an array, without a common type for numbers and text."""
+    if isinstance(ids, np.ndarray):
+        return ids
+    made = np.empty(len(ids), dtype=object)
+    made[:] = ids
+    return made
 
 
 # -- checks ---------------------------------------------------------------------
@@ -171,6 +186,11 @@ def _check_finite(X: Array, items: Array | None, names: list[str]) -> None:
 
 def _from_npy(source: Source, asked: Asked) -> Parts:
     _check_no_columns(asked)
+    if asked.item is not None:
+        raise InputError(
+            f"item={asked.item!r} cannot be used: this is one array, without names. "
+            f"Give the ids of its rows as a list, or in a file, with ids=."
+        )
     try:
         with source.path.open("rb") as file:
             _check_shape(file, "the array", source.path.stat().st_size)
@@ -270,6 +290,12 @@ def _from_open_hdf5(source: Source, asked: Asked) -> Parts:
 
 
 def _h5_values(dataset: Any) -> Array:
+    if dataset.external or dataset.is_virtual:
+        raise InputError(
+            f"the array {dataset.name!r} takes its numbers from another file of this "
+            f"machine, which is not read for safety. Save a copy with all numbers in "
+            f"one file."
+        )
     n_bytes, n_stored = dataset.nbytes, dataset.id.get_storage_size()
     if n_bytes > MOST_PACKED * (n_stored + 1024):
         raise InputError(

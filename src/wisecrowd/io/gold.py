@@ -1,7 +1,8 @@
 """Gold classes: read from a file, and matched to the items of the annotations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,7 @@ from wisecrowd.annotations.headers import ALIASES, check_column, first_named
 from wisecrowd.annotations.headers import GOLD_NAMES as GOLD_COLUMNS
 from wisecrowd.annotations.vocabulary import gold_series, positions
 from wisecrowd.io.columns import Coded, checked_column, coded, retyped_column
-from wisecrowd.io.long_tables import record_columns
+from wisecrowd.io.long_tables import json_rows, record_columns
 from wisecrowd.io.raw import gold_of_rows
 from wisecrowd.io.sources import (
     Source,
@@ -27,8 +28,10 @@ from wisecrowd.io.sources import (
     whole_table,
 )
 
-NAMES = {"item": ALIASES["item"], "gold": (*GOLD_COLUMNS, "label", "class", "answer")}
+NAMES = {"item": ALIASES["item"], "gold": (*GOLD_COLUMNS, *ALIASES["answer"])}
 """The names by which the two columns are recognised, in order of preference."""
+Given = Mapping[str, str | None]  # the two columns, if the user named them
+Usual = Mapping[str, Sequence[Any]]
 
 
 def read_gold(
@@ -43,7 +46,7 @@ def read_gold(
         ``{item: class}``. Rows without an item or without a class are ignored.
     item, gold : str, optional
         The two columns. Default: the ones called item, task or subject, and gold,
-        truth, label or class.
+        truth, label or class (docs/formats.md).
 
     Returns
     -------
@@ -61,8 +64,25 @@ def read_gold(
     >>> read_gold(path).to_dict()
     {7: 'cat', 8: 'dog'}
     """
+    return gold_in(path, {"item": item, "gold": gold})
+
+
+def gold_in(
+    path: str | PathLike[str],
+    given: Mapping[str, str | None],
+    also: Mapping[str, str | None] = MappingProxyType({}),
+) -> pd.Series:
+    """Return what :func:`read_gold` does.
+
+    `given` names the columns. `also` has names that they may have, before the usual
+    ones: those of the answers.
+    """
     with errors_that_name(path):
-        items, classes = _columns(recognised(path), {"item": item, "gold": gold})
+        usual = {
+            role: (*([also[role]] if also.get(role) else ()), *names)
+            for role, names in NAMES.items()
+        }
+        items, classes = _columns(recognised(path), given, usual)
         known = gold_series(gold_of_rows(items, classes))
         if known is None:
             raise InputError("there is no row with an item and a class.")
@@ -140,10 +160,10 @@ def _notes(unknown: Any) -> list[str]:
     ]
 
 
-def _columns(source: Source, given: Mapping[str, str | None]) -> list[Coded]:
+def _columns(source: Source, given: Given, usual: Usual) -> list[Coded]:
     """Return the items and the classes; text tables and keys in JSON have no types."""
     if source.kind == "table":
-        names = _names(source.columns, given)
+        names = _names(source.columns, given, usual)
         columns = _coded(whole_table(source, list(names.values())), names)
         untyped = {*NAMES}
     elif source.kind == "parquet":
@@ -151,9 +171,12 @@ def _columns(source: Source, given: Mapping[str, str | None]) -> list[Coded]:
             table = pq.read_table(source.path)
         for name, ids in range_index(table.schema, len(table)).items():
             table = table.append_column(name, ids)
-        columns, untyped = _coded(table, _names(table.column_names, given)), set()
+        columns, untyped = (
+            _coded(table, _names(table.column_names, given, usual)),
+            set(),
+        )
     elif source.kind in ("json", "jsonl"):
-        columns, untyped = _json_columns(source, given)
+        columns, untyped = _json_columns(source, given, usual)
     else:
         raise InputError(
             f"this is a {source.kind} file; gold is read from CSV, Parquet or JSON."
@@ -166,14 +189,15 @@ def _columns(source: Source, given: Mapping[str, str | None]) -> list[Coded]:
     ]
 
 
-def _names(columns: Any, given: Mapping[str, str | None]) -> dict[str, str]:
+def _names(columns: Any, given: Given, known: Usual) -> dict[str, str]:
     """Return the columns of the item and of the class, given or found by name."""
-    found = {}
-    for role, usual in NAMES.items():
+    found: dict[str, str] = {}
+    for role, usual in known.items():
         name = given[role]
         if name is not None:
             check_column(name, columns, role)
-        found[role] = name or first_named(columns, usual)
+        free = [c for c in columns if c not in (*found.values(), *given.values())]
+        found[role] = name or first_named(free, usual)
         if found[role] is None:
             raise InputError(
                 f"no column for the {role} was found; the columns are "
@@ -188,16 +212,19 @@ def _coded(table: Any, names: Mapping[str, str]) -> dict[str, Coded]:
 
 
 def _json_columns(
-    source: Source, given: Mapping[str, str | None]
+    source: Source, given: Given, usual: Usual
 ) -> tuple[dict[str, Coded], set[str]]:
     """Return the columns of a list of records, or of {item: class}."""
     if source.kind == "jsonl":
         records: Any = [record for _, record in json_records(source)]
-        if len(records) == 1 and not _is_record(records[0], given):
+        if len(records) == 1 and not _is_record(records[0], given, usual):
             records = records[0]  # {item: class} on one line
     else:
         records = json_content(source)
     untyped = set()
+    rows = json_rows(records)
+    if rows is not None:
+        records = rows
     if isinstance(records, dict):
         records = [{"item": item, "gold": known} for item, known in records.items()]
         given, untyped = dict.fromkeys(NAMES), {"item"}
@@ -207,15 +234,17 @@ def _json_columns(
             f"gold, or {{item: class}}, was expected."
         )
     columns, _ = record_columns(
-        enumerate(records, start=1), lambda record: _names(record, given), "record"
+        enumerate(records, start=1),
+        lambda record: _names(record, given, usual),
+        "record",
     )
     return columns, untyped
 
 
-def _is_record(record: Any, given: Mapping[str, str | None]) -> bool:
+def _is_record(record: Any, given: Given, usual: Usual) -> bool:
     if not isinstance(record, dict):
         return False
     try:
-        return bool(_names(record, given))
+        return bool(_names(record, given, usual))
     except InputError:
         return False

@@ -14,6 +14,7 @@ from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.feature_roles import wanted_columns
 from wisecrowd.io.features import Asked, features_in
+from wisecrowd.io.ids import GivenIds
 from wisecrowd.io.sources import errors_that_name
 
 
@@ -67,6 +68,7 @@ def read_feature_table(
     path: str | PathLike[str],
     *,
     item: str | None = None,
+    ids: GivenIds | None = None,
     key: str | None = None,
     columns: Sequence[str] | str | None = None,
     leave_out: Sequence[str] | str = (),
@@ -75,7 +77,7 @@ def read_feature_table(
 
     Parameters
     ----------
-    path, item, key, columns, leave_out
+    path, item, ids, key, columns, leave_out
         As in :func:`read_features`.
 
     Returns
@@ -98,10 +100,8 @@ def read_feature_table(
     >>> table.to_frame().loc["b"].to_dict()
     {'width': 3.0, 'height': 4.0}
     """
-    asked = Asked(
-        item, key, wanted_columns(columns), tuple(wanted_columns(leave_out) or ())
-    )
-    found = features_in(path, asked)
+    left = tuple(wanted_columns(leave_out) or ())
+    found = features_in(path, Asked(item, key, wanted_columns(columns), left, ids))
     items = np.arange(len(found.X)) if found.ids is None else found.ids
     return FeatureTable(
         Path(path),
@@ -132,7 +132,8 @@ def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
             raise
         raise InputError(
             f"{error} The file has no ids, so its rows are items 0 to "
-            f"{len(table.items) - 1:,}: add a column of item ids."
+            f"{len(table.items) - 1:,}: add a column of item ids, or give them as a "
+            f"list or a file with ids=."
         ) from None
 
 

@@ -1,7 +1,7 @@
 """What a reader found in a file, and its conversion to Annotations."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from wisecrowd._types import Array, Ids
 from wisecrowd.annotations import Annotations, Repeats
 from wisecrowd.annotations.read_report import ReadReport
 from wisecrowd.io.columns import Coded, checked_column, retyped_column
-from wisecrowd.io.renaming import renamed
+from wisecrowd.io.renaming import renamed, written
 from wisecrowd.io.version_notes import choice_notes
 
 METADATA = b"wisecrowd"  # the key in Parquet files that holds the list of classes
@@ -61,6 +61,37 @@ class RawAnnotations:
     keep_annotators: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     by_version: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+def joined(parts: Sequence[RawAnnotations]) -> RawAnnotations:
+    """Return what was found in several files as one.
+
+    A column that has types in one file and is text in another is text.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    typed = frozenset.intersection(*(part.typed for part in parts))
+    columns = {
+        what: _concatenated([getattr(part, what) for part in parts], what in typed)
+        for what in ("item", "annotator", "answer")
+    }
+    left_out: Counter[str] = Counter()
+    by_version: Counter[tuple[str, str]] = Counter()
+    for part in parts:
+        left_out.update(part.left_out)
+        by_version.update(part.by_version)
+    return RawAnnotations(
+        " and ".join(dict.fromkeys(part.format for part in parts)),
+        **columns,
+        n_rows=sum(part.n_rows for part in parts),
+        gold=_joined_gold(parts, typed),
+        left_out=left_out,
+        notes=list(dict.fromkeys(note for part in parts for note in part.notes)),
+        typed=typed,
+        keep_annotators=any(part.keep_annotators for part in parts),
+        options=_joined_options(parts),
+        by_version=by_version,
+    )
 
 
 def gold_of_rows(item: Coded, gold: Coded) -> dict[Any, Any]:
@@ -116,6 +147,50 @@ def annotations_from(
 
 
 # -- inside ---------------------------------------------------------------------
+
+
+def _concatenated(columns: Sequence[Coded], typed: bool) -> Coded:
+    """Return columns one below the other."""
+    codes, names, n_before = [], [], 0
+    for column in columns:
+        codes.append(np.where(column.codes < 0, -1, column.codes + n_before))
+        names += column.names.tolist()
+        n_before += len(column.names)
+    known: dict[Any, int] = {}
+    keys = [(type(n), n) if typed else written(n) for n in names]
+    where = [known.setdefault(key, len(known)) for key in keys]
+    distinct = np.empty(len(known), dtype=object)
+    distinct[:] = [key[1] if typed else key for key in known]
+    code_of = np.array([*where, -1], dtype=np.int32)
+    return Coded(code_of[np.concatenate(codes)], distinct)
+
+
+def _joined_gold(
+    parts: Sequence[RawAnnotations], typed: frozenset[str]
+) -> dict[Any, Any]:
+    gold: dict[Any, Any] = {}
+    for part in parts:
+        for item, known in part.gold.items():
+            name = item if "item" in typed else written(item)
+            same = known if "answer" in typed else written(known)
+            if gold.setdefault(name, same) != same:
+                raise InputError(
+                    f"two files disagree on the gold class of item {listed([name])}: "
+                    f"{listed([gold[name], same])}. Correct one of them."
+                )
+    return gold
+
+
+def _joined_options(parts: Sequence[RawAnnotations]) -> dict[str, Any]:
+    """Return the classes and answers that all files list; None if one does not."""
+    made: dict[str, Any] = {}
+    if not all(part.options for part in parts):
+        return made
+    for name in ("classes", "answers"):
+        lists = [part.options.get(name) or [] for part in parts]
+        made[name] = list(dict.fromkeys(one for known in lists for one in known))
+    made["answers"] = [a for a in made["answers"] if a not in made["classes"]] or None
+    return made
 
 
 def _are_text(values: Ids | None) -> bool:

@@ -1,8 +1,12 @@
 """Read annotations from files; the format is recognised by the content."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from glob import glob
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -10,27 +14,37 @@ import pyarrow.parquet as pq
 from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Ids
 from wisecrowd.annotations import Annotations, Repeats
-from wisecrowd.annotations.headers import ROLES, column_names
+from wisecrowd.annotations.headers import ROLES
+from wisecrowd.io.feature_roles import wanted_columns
 from wisecrowd.io.long_tables import (
-    is_long_json,
+    json_rows,
+    long_columns,
     long_json,
     long_json_lines,
     long_parquet,
     long_text,
 )
 from wisecrowd.io.platforms import label_studio, mturk, peerannot, toloka, zooniverse
-from wisecrowd.io.raw import RawAnnotations, annotations_from
+from wisecrowd.io.raw import RawAnnotations, annotations_from, joined
 from wisecrowd.io.renaming import Renaming, new_names
 from wisecrowd.io.sources import (
     NUMBER,
     Source,
+    chained,
     errors_of_parquet,
     errors_that_name,
     json_content,
+    json_records,
     recognised,
     sample_rows,
 )
-from wisecrowd.io.wide_tables import looks_wide, wide_parquet, wide_text
+from wisecrowd.io.wide_tables import (
+    keys_of,
+    looks_wide,
+    wide_json,
+    wide_parquet,
+    wide_text,
+)
 
 TEXT_READERS: dict[str, Callable[[Source, Any], RawAnnotations]] = {
     "long": long_text,
@@ -42,8 +56,8 @@ TABLE_PLATFORMS: dict[str, Any] = {
     "toloka": toloka,
 }
 OPTIONS_OF = {
-    "long": ROLES,
-    "wide": ("item",),
+    "long": (*ROLES, "gold"),
+    "wide": ("item", "gold", "annotators", "leave_out"),
     "zooniverse": ("task", "workflow", "version", "item"),
     "label_studio": ("task", "item"),
     "mturk": ("task", "item"),
@@ -51,11 +65,14 @@ OPTIONS_OF = {
     "peerannot": (),
 }
 """The formats, and the options that apply to each."""
+ENDINGS = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".json", ".jsonl", ".ndjson")
+"""How the names of the files end that are read from a folder."""
 Options = Mapping[str, Any]
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
 def read_annotations(  # noqa: PLR0913  (options of several formats)
-    path: str | PathLike[str],
+    path: Paths,
     *,
     format: str | None = None,  # noqa: A002  (the word that users look for)
     task: str | None = None,
@@ -64,12 +81,15 @@ def read_annotations(  # noqa: PLR0913  (options of several formats)
     item: str | None = None,
     annotator: str | None = None,
     answer: str | None = None,
+    gold: str | None = None,
+    annotators: Sequence[str] | str | None = None,
+    leave_out: Sequence[str] | str | None = None,
     classes: Ids | None = None,
     answers: Ids | None = None,
     drop_repeats: Repeats = None,
     rename: Renaming | None = None,
 ) -> Annotations:
-    r"""Read the answers of a crowd from a file.
+    r"""Read the answers of a crowd from a file, or from several.
 
     Long and wide tables (CSV, TSV, Parquet, JSON, JSON lines; CSV also gzipped),
     Zooniverse classification exports, Label Studio JSON, MTurk batch results, Toloka
@@ -77,8 +97,10 @@ def read_annotations(  # noqa: PLR0913  (options of several formats)
 
     Parameters
     ----------
-    path : path
-        The file.
+    path : path or sequence of paths
+        The file; a folder or a pattern such as ``"exports/*.csv"``; "-" for standard
+        input. Several files are read as one: classifications that are in two exports
+        count once.
     format : str, optional
         "long", "wide", "zooniverse", "label_studio", "mturk", "toloka" or
         "peerannot". Default: recognised by the content.
@@ -92,6 +114,10 @@ def read_annotations(  # noqa: PLR0913  (options of several formats)
     item, annotator, answer : str, optional
         The columns of a long table, if they do not have usual names. For an export of a
         platform, `item` is the column or field that identifies an item.
+    gold : str, optional
+        The column of a table that has the classes known for certain.
+    annotators, leave_out : sequence of str, optional
+        The columns of a wide table that are annotators, or those that are not.
     classes, answers, drop_repeats
         As in :meth:`Annotations.from_triples`. If they are text, all answers are text.
     rename : dict, text or path, optional
@@ -122,19 +148,117 @@ def read_annotations(  # noqa: PLR0913  (options of several formats)
         one_of(form, OPTIONS_OF, "format")
     given = {
         "task": task, "workflow": workflow, "version": version,
-        "item": item, "annotator": annotator, "answer": answer,
+        "item": item, "annotator": annotator, "answer": answer, "gold": gold,
+        "annotators": wanted_columns(annotators),
+        "leave_out": wanted_columns(leave_out),
     }  # fmt: skip
     names = new_names(rename)
-    with errors_that_name(path):
-        found = _found(recognised(path), form, given)
+    files = files_in(path)
+    shown = files[0] if len(files) == 1 else f"{len(files)} files"
+    with errors_that_name(shown):
+        found = _found_in(files, form, given)
         return annotations_from(
             found,
-            path,
+            ", ".join(map(str, files)),
             classes=classes,
             answers=answers,
             drop_repeats=drop_repeats,
             rename=names,
         )
+
+
+# -- which files ----------------------------------------------------------------
+
+
+def files_in(path: Any) -> list[Any]:
+    """Return the files that are meant: one, those in a folder, or those of a pattern.
+
+    Examples
+    --------
+    >>> files_in("answers.csv"), files_in(["a.csv", "b.csv"])
+    (['answers.csv'], ['a.csv', 'b.csv'])
+    """
+    if isinstance(path, str | PathLike):
+        return _files_of(path)
+    if not isinstance(path, Iterable):
+        raise InputError(
+            f"a {type(path).__name__} is no file. Give a path, or a list of paths."
+        )
+    files = [file for one in path for file in _files_of(one)]
+    if not files:
+        raise InputError("no file was given. Give a path, or a list of paths.")
+    whole = [os.path.realpath(file) for file in files]
+    twice = [file for i, file in enumerate(files) if whole[i] in whole[:i]]
+    if twice:
+        raise InputError(f"{twice[0]}: this file is given twice. Leave one out.")
+    return files
+
+
+def _files_of(path: Any) -> list[Any]:
+    if not isinstance(path, str | PathLike):
+        raise InputError(
+            f"a {type(path).__name__} is no file. Give a path, or a list of paths."
+        )
+    place = Path(path).expanduser()
+    if place.is_dir():
+        return _files_of_folder(path, place)
+    if re.search(r"[*?]|\[.+\]", place.name) and not place.exists():
+        found = sorted(glob(str(place)))
+        if not found:
+            raise InputError(f"{path}: no file has such a name.")
+        return found
+    return [path]
+
+
+def _files_of_folder(path: Any, folder: Path) -> list[Any]:
+    with errors_that_name(path):
+        inside = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
+        if any(p.name == "model.json" for p in inside):
+            raise InputError(
+                "this is the folder of a run, which has no answers in it. Give the "
+                "file of answers."
+            )
+        files = [p for p in inside if p.suffix.lower() in ENDINGS and p.is_file()]
+        if not files:
+            seen = f"; there are {listed([p.name for p in inside])}" * bool(inside)
+            raise InputError(
+                f"this is a directory, and no file in it has the ending of a table or "
+                f"of JSON ({', '.join(ENDINGS)}){seen}."
+            )
+        return files
+
+
+def _found_in(files: Sequence[Any], form: str | None, given: Options) -> RawAnnotations:
+    if len(files) == 1:
+        return _found(recognised(files[0]), form, given)
+    sources = []
+    for file in files:
+        with errors_that_name(file):
+            sources.append(recognised(file))
+    parts = []
+    for group in _of_one_form(sources, form):
+        with errors_that_name(", ".join(str(source.shown) for source in group)):
+            parts.append(_found(chained(group), form, given))
+    found = joined(parts)
+    found.notes.insert(0, f"{len(files)} files were read together.")
+    return found
+
+
+def _of_one_form(sources: Sequence[Source], form: str | None) -> list[list[Source]]:
+    """Return the files in groups that are read as one table each.
+
+    Exports of one platform are, because a classification can be in two of them. So are
+    tables with the same columns.
+    """
+    groups: dict[Any, list[Source]] = {}
+    for place, source in enumerate(sources):
+        key: Any = place
+        if source.kind == "table":
+            platform = form if form in TABLE_PLATFORMS else _platform_of(source)
+            key = platform or frozenset(source.columns)
+            key = key if source.with_header else place
+        groups.setdefault(key, []).append(source)
+    return list(groups.values())
 
 
 # -- which format ---------------------------------------------------------------
@@ -148,15 +272,20 @@ def _found(source: Source, form: str | None, given: Options) -> RawAnnotations:
     if source.kind != "table":
         raise InputError(
             f"this is a {source.kind} file, which cannot hold annotations. (A "
-            f"spreadsheet is a zip file: save it as CSV. Features are read by "
-            f"read_features.)"
+            f"spreadsheet is a zip file: save it as CSV.)"
         )
     return _from_text(source, form, given)
 
 
 def _from_text(source: Source, form: str | None, given: Options) -> RawAnnotations:
-    form = form or _platform_of(source) or _shape(source, sample_rows(source), given)
+    form = form or _platform_of(source)
+    if form is None:
+        rows = sample_rows(source.parts[0] if source.parts else source)
+        columns = source.parts[0].columns if source.parts else source.columns
+        form = _shape(columns, rows, given, with_header=source.with_header)
     options = _options(form, given)
+    if form == "wide" and source.parts:  # an item may have a row in each
+        return joined([wide_text(part, options) for part in source.parts])
     if form in TEXT_READERS:
         return TEXT_READERS[form](source, options)
     if form not in TABLE_PLATFORMS:
@@ -176,7 +305,8 @@ def _from_parquet(source: Source, form: str | None, given: Options) -> RawAnnota
         raise InputError("there are no rows in it.")
     source = replace(source, columns=tuple(file.schema_arrow.names))
     first = next(file.iter_batches(1000)).to_pydict()
-    form = form or _shape(source, list(zip(*first.values(), strict=True)), given)
+    rows = list(zip(*first.values(), strict=True))
+    form = form or _shape(source.columns, rows, given)
     options = _options(form, given)
     if form == "long":
         return long_parquet(source.path, file.schema_arrow, options)
@@ -186,18 +316,39 @@ def _from_parquet(source: Source, form: str | None, given: Options) -> RawAnnota
 
 
 def _from_json(source: Source, form: str | None, given: Options) -> RawAnnotations:
-    if source.kind == "jsonl" and form in (None, "long"):
-        return long_json_lines(source, _options("long", given))
-    content = json_content(source)
-    form = form or _json_form(content)
+    if source.kind == "jsonl":
+        _, first = next(json_records(source))
+        if form == "long" or (form is None and _is_long(first, given)):
+            return long_json_lines(source, _options("long", given))
+        content: Any = [record for _, record in json_records(source)]
+        alone = content[0] if len(content) == 1 else None
+        if json_rows(alone) is not None or peerannot.recognises(alone):
+            content = alone  # one object on one line
+    else:
+        content = json_content(source)
+    rows = json_rows(content)
+    form = form or _json_form(content, rows, given)
     options = _options(form, given)
     if form == "label_studio":
         return label_studio.read(content, **options)
     if form == "peerannot":
         return peerannot.read(content)
-    if form == "long":
-        return long_json(content, options)
-    raise InputError(f"format={form!r} is a table, and this file is JSON.")
+    if form not in ("long", "wide"):
+        raise InputError(f"format={form!r} is a table, and this file is JSON.")
+    if rows is None:
+        raise InputError(_unknown_json(content))
+    return (long_json if form == "long" else wide_json)(rows, options)
+
+
+def _is_long(record: Any, given: Options) -> bool:
+    """Return whether the first of several records has the columns of a long table."""
+    if not isinstance(record, dict):
+        return True  # refused by the reader, with the line
+    try:
+        long_columns(record, given)
+    except InputError:
+        return False
+    return True
 
 
 def _options(form: str, given: Options) -> Options:
@@ -206,9 +357,10 @@ def _options(form: str, given: Options) -> Options:
         k for k, v in given.items() if v is not None and k not in OPTIONS_OF[form]
     ]
     if unknown:
+        own = ", ".join(f"{name}=" for name in OPTIONS_OF[form])
         raise InputError(
             f"{unknown[0]}={given[unknown[0]]!r} is not an option of the format "
-            f"{form!r}; its options are {listed(OPTIONS_OF[form]) or 'none'}."
+            f"{form!r}; its options are {own or 'none'}."
         )
     return {name: given[name] for name in OPTIONS_OF[form]}
 
@@ -225,41 +377,63 @@ def _platform_of(source: Source) -> str | None:
     return None
 
 
-def _json_form(content: Any) -> str:
+def _json_form(content: Any, rows: list[Any] | None, given: Options) -> str:
     if label_studio.recognises(content):
         return "label_studio"
-    if is_long_json(content):
-        return "long"
+    if rows is not None:
+        columns = keys_of(rows)
+        values = [tuple(row.get(name) for name in columns) for row in rows[:1000]]
+        return _shape(columns, [tuple(map(_cell, row)) for row in values], given)
     if peerannot.recognises(content):
         return "peerannot"
     if not content:
         raise InputError("the file is empty: there is no record in it.")
+    raise InputError(_unknown_json(content))
+
+
+def _cell(value: Any) -> Any:
+    return str(value) if isinstance(value, dict | list) else value
+
+
+def _unknown_json(content: Any) -> str:
     seen = f"a {type(content).__name__}"
     if isinstance(content, dict):
         seen += f" with the keys {listed(content)}"
-    raise InputError(
+    return (
         f"this JSON has no known form: it is {seen}. A list of records with item, "
         f"annotator and answer, {{item: {{annotator: answer}}}} or a Label Studio "
         f"export was expected."
     )
 
 
-def _shape(source: Source, rows: Sequence[Sequence[Any]], given: Options) -> str:
+def _shape(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    given: Options,
+    *,
+    with_header: bool = True,
+) -> str:
     """Return "long" or "wide", by the column names and then by the values."""
+    if given.get("annotators") or given.get("leave_out"):
+        return "wide"
     try:
-        column_names(source.columns, **{role: given.get(role) for role in ROLES})
+        long_columns(columns, given)
     except InputError as error:
         named = [name for name in ROLES if given.get(name) is not None]
-        if set(named) <= {"item"} and looks_wide(source, rows, given.get("item")):
+        could_be = set(named) <= {"item"}
+        if could_be and looks_wide(columns, rows, given, with_header=with_header):
             return "wide"
-        raise InputError(f"{error}{_shape_hint(source) * (not named)}") from None
+        raise InputError(f"{error}{_shape_hint(columns) * (not named)}") from None
     return "long"
 
 
-def _shape_hint(source: Source) -> str:
-    if any(NUMBER.fullmatch(name) for name in source.columns):
+def _shape_hint(columns: Sequence[str]) -> str:
+    if any(NUMBER.fullmatch(name) for name in columns):
         return (
             " If the file has no header, add a first line such as "
             "item,annotator,answer."
         )
-    return " If each column but the first is an annotator, pass format='wide'."
+    return (
+        " If there is a column per annotator, name these columns with annotators=, or "
+        "pass format='wide'."
+    )

@@ -52,8 +52,10 @@ def renamed(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotation
     """Return the annotations with new names of answers, and a note about them."""
     if not names:
         return found
-    old = [_key(name) for name in found.answer.names.tolist()]
-    gold = {item: names.get(_key(known), known) for item, known in found.gold.items()}
+    old = [written(name) for name in found.answer.names.tolist()]
+    gold = {
+        item: names.get(written(known), known) for item, known in found.gold.items()
+    }
     hit = np.array([name in names for name in old] + [False])
     n_renamed = int(hit[found.answer.codes].sum())
     notes = [f"{counted(n_renamed, 'answer')} were renamed (rename=)."]
@@ -72,21 +74,21 @@ def renamed(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotation
     return replace(
         found,
         answer=Coded(found.answer.codes, fresh),
-        gold={item: None if k is None else _key(k) for item, k in gold.items()},
+        gold={item: None if k is None else written(k) for item, k in gold.items()},
         notes=[*found.notes, *notes],
         typed=found.typed - {"answer"},
         by_version=by_version,
     )
 
 
-# -- inside ---------------------------------------------------------------------
-
-
-def _key(name: Any) -> str:
+def written(name: Any) -> str:
     """Return a name as it is in a text file; 1.0 is 1."""
     if isinstance(name, float) and name.is_integer():
         name = int(name)
     return str(name)
+
+
+# -- inside ---------------------------------------------------------------------
 
 
 def _from_file(path: Path) -> dict[str, str]:

@@ -1,19 +1,28 @@
 """Files: recognised by their first bytes, and read in chunks."""
 
+import atexit
 import csv
 import gzip
 import io
 import json
+import os
 import re
+import shutil
+import stat
+import sys
+import tempfile
 import zlib
 from codecs import getincrementaldecoder
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
@@ -30,6 +39,7 @@ LONE_SURROGATE = (
 )
 TOO_DEEP = "it is nested too deeply: no such form is known."
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+HEADER_AGAIN = "the header again"
 NO_ROWS = "there are no rows below the header."
 ROW_NUMBERS = range(-(2**62), 2**62)
 MOST_LINE = 1 << 26  # characters of a line; real exports have a few thousand
@@ -59,6 +69,12 @@ class Source:
     delimiter, columns, with_header
         For a table: the separator of values, the names of the columns, and whether its
         first line has names. If it has not, the columns are numbered.
+    parts : tuple of Source
+        Files that are read one after the other as if they were one, and then `columns`
+        are those that all of them have. Empty for a single file.
+    shown, named
+        What the user called the file, and whether a message has to say it: one of
+        several files.
     """
 
     path: Path
@@ -67,6 +83,9 @@ class Source:
     delimiter: str = ","
     columns: tuple[str, ...] = ()
     with_header: bool = True
+    parts: tuple["Source", ...] = ()
+    shown: Any = ""
+    named: bool = False
 
     @property
     def form(self) -> str:
@@ -75,41 +94,46 @@ class Source:
         return names.get(self.delimiter, f"CSV separated by {self.delimiter!r}")
 
 
+class NamedError(InputError):
+    """An error whose message begins with the name of its file."""
+
+
 @contextmanager
 def errors_that_name(path: Any) -> Iterator[None]:
-    """Put the name of the file before the message of an error."""
+    """Put the name of the file before the message of an error, unless it is there."""
     try:
         yield
+    except NamedError:
+        raise
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise NamedError(f"{path}: {error}") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(
+        raise NamedError(
             f"{path}: the compressed file is broken ({error}). Download it again."
         ) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: {_where_not_utf8(Path(path))}") from None
-    except UnicodeEncodeError:
-        raise InputError(f"{path}: {LONE_SURROGATE}") from None
-    except RecursionError:
-        raise InputError(f"{path}: {TOO_DEEP}") from None
+        raise NamedError(f"{path}: {_where_not_utf8(Path(path))}") from None
+    except (UnicodeEncodeError, RecursionError) as error:
+        lone = isinstance(error, UnicodeEncodeError)
+        raise NamedError(f"{path}: {LONE_SURROGATE if lone else TOO_DEEP}") from None
     except (MemoryError, pa.ArrowMemoryError):
-        raise InputError(
+        raise NamedError(
             f"{path}: it does not fit into the memory, or it is broken and declares a "
             f"size that it does not have."
         ) from None
     except (pa.ArrowException, csv.Error) as error:
         first = (str(error).splitlines() or ["no reason given"])[0][:200]
-        raise InputError(
+        raise NamedError(
             f"{path}: it cannot be read ({first}). The file may be broken, or a column "
             f"may have an unusual type. Write it again."
         ) from None
     except PermissionError:
-        raise InputError(
+        raise NamedError(
             f"{path}: there is no permission to open it. Change its permissions, or "
             f"choose another place."
         ) from None
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}.") from None
+        raise NamedError(f"{path}: {error.strerror or error}.") from None
 
 
 @contextmanager
@@ -151,8 +175,10 @@ def index_columns(schema: Any) -> list[Any]:
 
 
 def existing_file(path: Any) -> Path:
-    """Return the path of a file that exists and is not empty."""
+    """Return the path of a file that exists and is not empty; a pipe is copied."""
     path = Path(path).expanduser()
+    if _is_pipe(path):
+        path = _copied(path)
     if path.is_dir():
         inside = sorted(p.name for p in path.iterdir())
         files = f"Name one of the files in it: {listed(inside)}."
@@ -161,6 +187,8 @@ def existing_file(path: Any) -> Path:
         )
     if not path.exists():
         raise InputError(f"there is no such file.{_nearby(path)}")
+    if not path.is_file():
+        raise InputError("this is a device, not a file.")
     if not path.stat().st_size:
         raise InputError("the file is empty (0 bytes).")
     return path
@@ -168,18 +196,26 @@ def existing_file(path: Any) -> Path:
 
 def recognised(path: Any) -> Source:
     """Return what kind of file this is, by its content."""
-    path = existing_file(path)
+    shown, path = path, existing_file(path)
     with path.open("rb") as file:
         magic = file.read(8)
     for start, kind in MAGIC.items():
         if magic.startswith(start):
-            return Source(path, kind)
+            return Source(path, kind, shown=shown)
     head = _head(path)
     if not head.strip():
         raise InputError("the file is empty: there are only blanks in it.")
     kind = _text_kind(head)
-    source = Source(path, kind, head)
+    source = Source(path, kind, head, shown=shown)
     return _table(source) if kind == "table" else source
+
+
+def chained(sources: Sequence[Source]) -> Source:
+    """Return several tables as one, with the columns that all of them have."""
+    if len(sources) == 1:
+        return sources[0]
+    common = [c for c in sources[0].columns if all(c in s.columns for s in sources)]
+    return replace(sources[0], columns=tuple(common), parts=tuple(sources))
 
 
 def open_text(path: Path) -> io.TextIOBase:
@@ -202,19 +238,31 @@ def table_batches(
         strings_can_be_null=bool(missing),
         quoted_strings_can_be_null=False,
     )
-    try:
-        with _open_bytes(source.path) as stream:
-            yield from pacsv.open_csv(stream, *parse_options(source), convert)
-    except pa.ArrowInvalid as error:
-        raise InputError(table_trouble(source, str(error))) from None
+    for part in source.parts or (source,):
+        said = source.parts or source.named
+        with errors_that_name(part.shown) if said else nullcontext():
+            try:
+                with _open_bytes(part.path) as stream:
+                    yield from pacsv.open_csv(stream, *parse_options(part), convert)
+            except pa.ArrowInvalid as error:
+                raise InputError(table_trouble(part, str(error))) from None
 
 
-def whole_table(source: Source, columns: Sequence[str]) -> Any:
+def whole_table(
+    source: Source, columns: Sequence[str], left_out: Counter[str] | None = None
+) -> Any:
     """Return an Arrow table of text columns; raise an error if it has no rows.
 
-    The marks that keep a spreadsheet from running a cell are taken off.
+    The marks that keep a spreadsheet from running a cell are taken off. A header that
+    stands in the table again, as after ``cat a.csv b.csv``, is left out, and counted
+    in `left_out`.
     """
-    batches = [_without_marks(batch) for batch in table_batches(source, columns)]
+    batches = []
+    for batch in table_batches(source, columns):
+        kept = _without_header(batch, source)
+        if left_out is not None and len(kept) < len(batch):
+            left_out[HEADER_AGAIN] += len(batch) - len(kept)
+        batches.append(_without_marks(kept))
     if not sum(batch.num_rows for batch in batches):
         raise InputError(NO_ROWS)
     return pa.Table.from_batches(batches)
@@ -230,15 +278,24 @@ def parse_options(source: Source) -> tuple[Any, Any]:
 
 
 def table_rows(
-    source: Source, columns: Sequence[str]
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number of each row, from 1, and its values as text."""
-    number = 0
-    for batch in table_batches(source, columns, missing=()):
-        values = [column.cast(pa.string()).to_pylist() for column in batch.columns]
-        for row in zip(*values, strict=True):
-            number += 1
-            yield number, dict(zip(columns, row, strict=True))
+    source: Source, columns: Sequence[str], left_out: Counter[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the place of each row, such as "row 7", and its values as text.
+
+    A header that stands in the table again is left out, and counted.
+    """
+    header = list(columns)
+    for part in source.parts or (source,):
+        number, file = 0, f" of {part.shown}" if source.parts else ""
+        alone = replace(part, named=bool(source.parts))
+        for batch in table_batches(alone, columns, missing=()):
+            values = [column.cast(pa.string()).to_pylist() for column in batch.columns]
+            for row in zip(*values, strict=True):
+                number += 1
+                if row[-1] == header[-1] and list(row) == header:
+                    left_out[HEADER_AGAIN] += 1
+                    continue
+                yield f"row {number:,}{file}", dict(zip(columns, row, strict=True))
 
 
 def json_records(source: Source) -> Iterator[tuple[int, Any]]:
@@ -246,7 +303,7 @@ def json_records(source: Source) -> Iterator[tuple[int, Any]]:
     with open_text(source.path) as lines:
         for number, line in bounded_lines(lines):
             if line.strip():
-                yield number, parsed(line, f"line {number:,}")
+                yield number, parsed(line, f"line {number:,}", each_key_once=True)
 
 
 def bounded_lines(file: Any) -> Iterator[tuple[int, Any]]:
@@ -287,13 +344,14 @@ def json_columns(source: Source, first: Mapping[str, Any]) -> Any:
 def json_content(source: Source) -> Any:
     """Return the content of a JSON file."""
     with open_text(source.path) as file:
-        return parsed(file.read(), "the file")
+        return parsed(file.read(), "the file", each_key_once=True)
 
 
-def parsed(text: str, where: str) -> Any:
-    """Parse JSON; an error says where it is broken."""
+def parsed(text: str, where: str, *, each_key_once: bool = False) -> Any:
+    """Parse JSON; an error says where it is broken, or which key an object repeats."""
     try:
-        content = json.loads(text)
+        hook = _each_once if each_key_once else None
+        content = json.loads(text, object_pairs_hook=hook)
         if SURROGATE.search(text):
             json.dumps(content, ensure_ascii=False).encode()
         return content
@@ -309,6 +367,8 @@ def parsed(text: str, where: str) -> Any:
             f"{error.colno:,}{line}, near {near!r}. The file may have been cut off, or "
             f"edited by hand. Export it again, or correct that place."
         ) from None
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
     except ValueError:  # of Python, which reads no integer of more than 4300 digits
         raise InputError(
             f"{where} holds a number with more than 4,300 digits. Write it as text."
@@ -324,6 +384,86 @@ def sample_rows(source: Source, most: int = 1000) -> list[list[str]]:
 
 
 # -- inside ---------------------------------------------------------------------
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a key that is there twice would hide a value."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        again = [key for key, n in counts.items() if n > 1]
+        raise InputError(
+            f"an object has the same key twice: {listed(again, 5)}. One of the values "
+            f"would be lost. Give the values as a list, or the keys other names."
+        )
+    return made
+
+
+def _is_pipe(path: Path) -> bool:
+    """Return whether this is standard input or a pipe, which can be read only once."""
+    if str(path) == "-":
+        return True
+    try:
+        return stat.S_ISFIFO(path.stat().st_mode) or stat.S_ISSOCK(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def _copied(path: Path) -> Path:
+    """Return a file with what came through a pipe; it is removed at the end."""
+    if path not in _copies:
+        if str(path) == "-" and sys.stdin is not None and sys.stdin.isatty():
+            raise InputError("nothing comes from standard input. Send a file into it.")
+        handle, name = tempfile.mkstemp(prefix="wisecrowd-pipe-")
+        atexit.register(Path(name).unlink, missing_ok=True)
+        with os.fdopen(handle, "wb") as copy, _pipe(path) as pipe:
+            shutil.copyfileobj(pipe, copy)
+        _copies[path] = Path(name)
+    return _copies[path]
+
+
+def _pipe(path: Path) -> Any:
+    if str(path) != "-":
+        return path.open("rb")
+    return nullcontext(getattr(sys.stdin, "buffer", None) or io.BytesIO())
+
+
+_copies: dict[Path, Path] = {}
+
+
+def _without_header(batch: Any, source: Source) -> Any:
+    """Return a batch without rows that are the header; refuse another order of it."""
+    names = batch.schema.names
+    if not source.with_header or all(NUMBER.fullmatch(name) for name in names):
+        return batch
+    known = pa.array([*names, *(f"\ufeff{name}" for name in names)])
+    held = [pc.is_in(c.dictionary, value_set=known) for c in batch.columns]
+    if not all(pc.any(one).as_py() for one in held):
+        return batch
+    in_rows = zip(held, batch.columns, strict=True)
+    suspect = reduce(pc.and_, [one.take(column.indices) for one, column in in_rows])
+    rows = np.flatnonzero(suspect.fill_null(False).to_numpy(zero_copy_only=False))
+    again = []
+    for row in rows.tolist():
+        values = [str(column[row]).removeprefix("\ufeff") for column in batch.columns]
+        if values == names:
+            again.append(row)
+        elif sorted(values) == sorted(names):
+            raise InputError(
+                f"a row holds the names of the columns in another order "
+                f"({listed(values)}): two tables seem to stand one below the other. "
+                f"Give them as two files."
+            )
+    if not again:
+        return batch
+    keep = np.ones(len(batch), dtype=bool)
+    keep[again] = False
+    # encoded again: the names in a header are no names of items
+    columns = [
+        column.filter(pa.array(keep)).cast(pa.string()).dictionary_encode()
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def _without_marks(batch: Any) -> Any:
@@ -398,12 +538,18 @@ def _head(path: Path) -> str:
             "the text is in UTF-16. Save it as UTF-8: in a spreadsheet, 'CSV UTF-8'."
         )
     if b"\0" in start[:1000]:
-        raise InputError("this is not text, and not a known binary format.")
+        raise InputError(
+            f"this is not text (there is a NUL, byte {start.index(0) + 1}), and not a "
+            f"known binary format."
+        )
     return getincrementaldecoder("utf-8-sig")().decode(start)
 
 
 def _where_not_utf8(path: Path) -> str:
     """Return a sentence about the first byte that is not UTF-8."""
+    path = _copies.get(path, path)
+    if not path.is_file():
+        return "the text is not in UTF-8. Save it as UTF-8."
     with _open_bytes(path) as file:
         for number, line in bounded_lines(file):
             try:

@@ -1,108 +1,271 @@
-"""Wide tables, one row per item and one column per annotator: text and Parquet."""
+"""Wide tables, one row per item and one column per annotator: text, Parquet, JSON."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, counted, listed
 from wisecrowd._text import unmarked
 from wisecrowd._types import Array
-from wisecrowd.annotations.headers import ALIASES, GOLD_NAMES, check_column, first_named
+from wisecrowd.annotations.headers import (
+    ALIASES,
+    GOLD_NAMES,
+    check_column,
+    first_named,
+    plain,
+)
 from wisecrowd.io.columns import Coded, Coder, coded
 from wisecrowd.io.raw import RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import NUMBER, Source, whole_table
 
-ITEM_NAMES = {*ALIASES["item"], "", "id", "index", "name", "image", "file", "filename"}
+INDEX_NAMES = ("", "unnamed: 0", "__index_level_0__")
+ITEM_NAMES = (*ALIASES["item"], *INDEX_NAMES, "name")
 """The names that the first column of a wide table may have."""
-Given = Mapping[str, str | None]  # the column of items, if the user named it
+SUMMARIES = {
+    "majority", "majority_vote", "majority_label", "consensus", "mode", "mean",
+    "median", "average", "agreement", "count", "n", "total", "votes", "n_votes",
+    "num_votes", "n_answers", "n_annotators", "entropy", "confidence", "final",
+    "final_label", "aggregated", "aggregate",
+}  # fmt: skip
+"""The names of columns that sum up those of the annotators."""
+FEW = 4  # rows; fewer show nothing about how a table is made
+Given = Mapping[str, Any]
+"""What the user named: the columns of items, gold, annotators, and others."""
+Columns = Mapping[str, Coded]
 
 
 def wide_text(source: Source, given: Given) -> RawAnnotations:
     """Read a text table, with a header or without."""
-    columns = whole_table(source, source.columns)
+    again: Counter[str] = Counter()
+    table = whole_table(source, source.columns, again)
     form = f"wide {source.form}"
+    columns = {name: coded(table[name]) for name in source.columns}
     if not source.with_header:
-        return _found(columns, None, form + " without a header")
+        return _found(columns, None, form + " without a header", given)
     item = _item_column(source.columns, given)
-    people = {name: unmarked(name) for name in source.columns if name != item}
-    if len({item, *people.values()}) == columns.num_columns:
-        columns = columns.rename_columns([people.get(c, c) for c in source.columns])
-    return _found(columns, item, form)
+    named = {name: unmarked(name) if name != item else name for name in columns}
+    if len(set(named.values())) == len(columns):
+        columns = {named[name]: column for name, column in columns.items()}
+    found = _found(columns, item, form, given)
+    found.left_out.update(again)
+    found.n_rows += again.total()
+    return found
 
 
 def wide_parquet(file: Any, given: Given) -> RawAnnotations:
     """Read a Parquet file; answers keep their types, and so do items except text."""
     name = _item_column(file.schema_arrow.names, given)
-    found = _found(file.read(), name, "wide Parquet")
-    text = isinstance(found.item.names[0], str)
-    found.typed = frozenset({"answer"} if text else {"item", "answer"})
-    return found
+    table = file.read()
+    columns = {c: coded(table[c]) for c in table.column_names}
+    return _with_types(_found(columns, name, "wide Parquet", given))
 
 
-def looks_wide(source: Source, rows: Sequence[Sequence[Any]], item: str | None) -> bool:
-    """Return whether the first column has ids and the others share a few values."""
-    lower = [c.strip().lower() for c in source.columns]
-    others = {*ALIASES["annotator"], *ALIASES["answer"]}
-    if source.with_header and (
-        others & set(lower) or not (item or lower[0] in ITEM_NAMES) or len(lower) < 3
-    ):
+def wide_json(records: Sequence[Any], given: Given) -> RawAnnotations:
+    """Read a list of records, one per item."""
+    names = keys_of(records)
+    item = _item_column(names, given)
+    columns: dict[str, Coded] = {}
+    for name in names:
+        coder = Coder()
+        for record in records:
+            value = record.get(name)
+            # A list or an object is no answer, and its text shares no value.
+            coder.append(str(value) if isinstance(value, dict | list) else value)
+        columns[name] = coder.coded()
+    return _with_types(_found(columns, item, "wide JSON", given))
+
+
+def keys_of(records: Sequence[Any]) -> list[str]:
+    """Return all keys of a list of records, in the order in which they occur."""
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, dict):
+            raise InputError(
+                f"record {number:,} is not a record such as "
+                f'{{"item": ..., ...}}: {str(record)[:60]!r}.'
+            )
+    return list(dict.fromkeys(key for record in records for key in record))
+
+
+def looks_wide(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    given: Given,
+    *,
+    with_header: bool = True,
+) -> bool:
+    """Return whether one column has ids and several others share a few values."""
+    rows = [row for row in rows if len(row) == len(columns)]
+    values = dict(zip(columns, zip(*rows, strict=True), strict=True)) if rows else {}
+    if not values:
         return False
-    rows = [row for row in rows if len(row) == len(lower)]
-    columns = list(zip(*rows, strict=True))
-    ids = columns.pop(0) if source.with_header and columns else ()
-    values = [{v for v in column if v not in ("", None)} for column in columns]
-    shared = set().union(*values)
-    n_filled = sum(v not in ("", None) for column in columns for v in column)
-    few = len(shared) <= min(n_filled / 2, 2 * max(map(len, values), default=0))
+    ids: Sequence[Any] = ()
+    people = list(columns)
+    if with_header:
+        item = _item_column(columns, given)
+        ids = values[item]
+        seen = {name: set(filled(values[name])) for name in columns if name != item}
+        gold = _gold_column(columns, given)
+        if gold is not None:
+            seen.pop(gold, None)
+        people, unused = _people(seen, {}, given)
+        roles = (*ALIASES["annotator"], *ALIASES["answer"])
+        if first_named(people, roles) or first_named(unused, roles) or len(people) < 2:
+            return False
+        said = [seen[name] for name in people]
+        alike = len(set().union(*said)) < sum(map(len, said))
+        usual = first_named([item], ITEM_NAMES) is not None or given.get("item")
+        with_numbers = any(_is_number(value) for values in said for value in values)
+        if not (alike or (usual and len(rows) < FEW)) or (with_numbers and not usual):
+            return False
+    said = [set(filled(values[name])) for name in people]
+    shared = set().union(*said)
+    n_filled = sum(len(filled(values[name])) for name in people)
+    few = len(shared) <= min(n_filled / 2, 2 * max(map(len, said), default=0))
     return few and len(set(ids)) == len(ids) and not any(map(_is_measure, shared))
+
+
+def filled(column: Sequence[Any]) -> list[Any]:
+    """Return the values of a column that are not missing."""
+    return [str(v) for v in column if v not in ("", None) and v == v]  # noqa: PLR0124
 
 
 # -- inside ---------------------------------------------------------------------
 
 
+def _is_number(value: Any) -> bool:
+    return bool(NUMBER.fullmatch(str(value)))
+
+
 def _is_measure(value: Any) -> bool:
     """Return whether this is a number that is not whole."""
-    if isinstance(value, str):
-        if not NUMBER.fullmatch(value):
-            return False
-        value = float(value)
-    is_finite = isinstance(value, float) and bool(np.isfinite(value))
-    return is_finite and value != round(value)
+    if not _is_number(value):
+        return False
+    number = float(value)
+    return bool(np.isfinite(number)) and number != round(number)
 
 
 def _item_column(columns: Sequence[str], given: Given) -> str:
-    name = given.get("item") or columns[0]
-    check_column(name, columns, "item")
-    return name
+    """Return the column of the items: named, the first, or one with a usual name.
+
+    The first column can be the index of a DataFrame, which is better than nothing.
+    """
+    name = given.get("item")
+    if name is not None:
+        check_column(name, columns, "item")
+        return str(name)
+    usual = [name for name in ALIASES["item"] if name not in ("index", "idx", "row")]
+    if first_named(columns[:1], usual) is not None:
+        return columns[0]
+    return first_named(columns, usual) or columns[0]
 
 
-def _found(columns: Any, item_name: str | None, form: str) -> RawAnnotations:
+def _gold_column(columns: Sequence[str], given: Given) -> Any:
+    name = given.get("gold")
+    if name is not None:
+        check_column(name, columns, "gold class")
+    return name or first_named(columns, GOLD_NAMES)
+
+
+def _people(
+    seen: Mapping[str, set[Any]], n_given: Mapping[str, int], given: Given
+) -> tuple[list[str], dict[str, str]]:
+    """Return the columns that are annotators, and why the others are not.
+
+    Annotators who answer one question share answers: they are the largest set of
+    columns that are linked by common values. A column with one answer shows nothing,
+    and stays.
+    """
+    if given.get("annotators"):
+        for name in given["annotators"]:
+            check_column(name, seen, "annotator")
+        return list(given["annotators"]), {}
+    unused: dict[str, str] = {}
+    for name in given.get("leave_out") or ():
+        check_column(name, seen, "columns to leave out")
+        unused[name] = "leave_out="
+    for name in seen:
+        if plain(name) in SUMMARIES:
+            unused.setdefault(name, "a summary, by its name")
+    left = {name: values for name, values in seen.items() if name not in unused}
+    linked = _largest_linked(left)
+    if len(linked) < 2:
+        return list(left), unused
+    for name, values in left.items():
+        if name not in linked and max(len(values), n_given.get(name, 0)) > 1:
+            unused[name] = "no value in common with the others"
+    return [name for name in left if name not in unused], unused
+
+
+def _largest_linked(seen: Mapping[str, set[Any]]) -> set[str]:
+    """Return the largest set of columns that are linked by common values."""
+    root = {name: name for name in seen}
+
+    def top(name: str) -> str:
+        while root[name] != name:
+            root[name] = name = root[root[name]]
+        return name
+
+    first: dict[Any, str] = {}
+    for name, values in seen.items():
+        for value in values:
+            root[top(name)] = top(first.setdefault(value, name))
+    groups: dict[str, set[str]] = {}
+    for name in seen:
+        groups.setdefault(top(name), set()).add(name)
+    # Of two sets of one size, answers are those with fewer different values.
+    fewest = {g: -sum(len(seen[name]) for name in names) for g, names in groups.items()}
+    best = max(groups, key=lambda g: (len(groups[g]), fewest[g]), default=None)
+    return set() if best is None else groups[best]
+
+
+def _found(
+    columns: Columns, item_name: str | None, form: str, given: Given
+) -> RawAnnotations:
     """Turn columns of annotators into rows, one per answer."""
-    gold_name = first_named(columns.column_names, GOLD_NAMES)
-    people = [c for c in columns.column_names if c not in (item_name, gold_name)]
-    item = _items(columns, item_name)
-    answer, rows = Coder(), []
+    gold_name = _gold_column(list(columns), given) if item_name is not None else None
+    others = {n: c for n, c in columns.items() if n not in (item_name, gold_name)}
+    rows = {name: np.flatnonzero(_answered(column)) for name, column in others.items()}
+    people, unused = list(others), dict[str, str]()
+    if item_name is not None:
+        seen = {
+            name: set(map(str, c.names[np.unique(c.codes[rows[name]])].tolist()))
+            for name, c in others.items()
+        }
+        people, unused = _people(seen, {n: len(r) for n, r in rows.items()}, given)
+    n_rows = len(next(iter(columns.values())).codes)
+    item = _items(columns, item_name, n_rows)
+    answer = Coder()
     for person in people:
-        column = coded(columns[person])
-        present = np.flatnonzero((column.codes >= 0) & _answered(column))
-        for value in column.names[column.codes[present]].tolist():
+        column = others[person]
+        for value in column.names[column.codes[rows[person]]].tolist():
             answer.append(value)
-        rows.append(present)
-    lengths = [len(present) for present in rows]
+    lengths = [len(rows[person]) for person in people]
     who = np.repeat(np.arange(len(people), dtype=np.int32), lengths)
-    where = np.concatenate(rows) if rows else np.empty(0, dtype=int)
+    where = (
+        np.concatenate([rows[p] for p in people]) if people else np.empty(0, dtype=int)
+    )
     found = RawAnnotations(
         form,
         Coded(item.codes[where], item.names),
         Coded(who, np.array(people, dtype=object)),
         answer.coded(),
-        columns.num_rows,
+        n_rows,
         keep_annotators=True,
-        notes=[_note(columns, people, len(where), item_name)],
+        notes=_notes(n_rows, people, unused, len(where), item_name),
     )
-    if gold_name:
-        found.gold = gold_of_rows(item, coded(columns[gold_name]))
+    if gold_name is not None:
+        found.gold = gold_of_rows(item, columns[gold_name])
+        found.notes.append(
+            f"{counted(len(found.gold), 'gold class')} from the column {gold_name!r}."
+        )
+    return found
+
+
+def _with_types(found: RawAnnotations) -> RawAnnotations:
+    text = not len(found.item.names) or isinstance(found.item.names[0], str)
+    found.typed = frozenset({"answer"} if text else {"item", "answer"})
     return found
 
 
@@ -112,11 +275,11 @@ def _answered(column: Coded) -> Array:
     return ~none[column.codes]
 
 
-def _items(columns: Any, item_name: str | None) -> Coded:
+def _items(columns: Columns, item_name: str | None, n_rows: int) -> Coded:
     if item_name is None:
-        rows = np.arange(columns.num_rows)
+        rows = np.arange(n_rows)
         return Coded(rows, rows.astype(str).astype(object))
-    item = coded(columns[item_name])
+    item = columns[item_name]
     counts = np.bincount(item.codes[item.codes >= 0])
     if (item.codes < 0).any():
         raise InputError(
@@ -127,15 +290,28 @@ def _items(columns: Any, item_name: str | None) -> Coded:
         raise InputError(
             f"{int((counts > 1).sum()):,} items have more than one row in this wide "
             f"table: {listed(item.names[counts > 1], 5)}. Merge these rows, or write a "
-            f"long table."
+            f"long table. If {item_name!r} is not the column of the items, name theirs "
+            f"with item=."
         )
     return item
 
 
-def _note(columns: Any, people: list[str], n_given: int, item: str | None) -> str:
-    n_cells = columns.num_rows * len(people)
+def _notes(
+    n_rows: int, people: list[str], unused: dict[str, str], n_given: int, item: Any
+) -> list[str]:
+    n_cells = n_rows * len(people)
     named = "items are row numbers" if item is None else f"items are in {item!r}"
-    return (
-        f"{named}, {len(people):,} columns are annotators ({listed(people, 3)}); "
-        f"{n_cells - n_given:,} of {n_cells:,} cells hold no answer."
-    )
+    notes = [
+        f"{named}, {counted(len(people), 'column')} are annotators "
+        f"({listed(people, 20)}); {n_cells - n_given:,} of {n_cells:,} cells hold no "
+        f"answer."
+    ]
+    if unused:
+        shown = ", ".join(
+            f"{name!r} ({why})" for name, why in list(unused.items())[:20]
+        )
+        more = f" and {len(unused) - 20} more" if len(unused) > 20 else ""
+        notes.append(
+            f"not annotators: {shown}{more}. Choose with annotators= or leave_out=."
+        )
+    return notes

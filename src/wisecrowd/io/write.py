@@ -21,7 +21,9 @@ from wisecrowd.io.raw import EMPTY_IS_NAME, METADATA
 from wisecrowd.io.sources import errors_that_name
 
 
-def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Path:
+def write_annotations(
+    annotations: Annotations | Any, path: str | PathLike[str]
+) -> Path:
     """Write annotations to a file; the ending of its name is the format.
 
     Parameters
@@ -49,6 +51,11 @@ def write_annotations(annotations: Annotations, path: str | PathLike[str]) -> Pa
     which the reader takes off. Items without an answer are kept;
     annotators without an answer are not.
     """
+    if not isinstance(annotations, Annotations):
+        raise InputError(
+            f"write_annotations takes Annotations, not a {type(annotations).__name__}. "
+            f"Make them first, e.g. Annotations.from_frame(table)."
+        )
     path = Path(path).expanduser()
     check_target(path)
     with errors_that_name(path), replacing(path) as temporary:

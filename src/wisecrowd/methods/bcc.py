@@ -15,7 +15,6 @@ from wisecrowd.base import (
     Learned,
     Published,
     WithConfusionMatrices,
-    as_annotations,
 )
 from wisecrowd.fit.em import least_gain
 from wisecrowd.fit.trace import Trace
@@ -106,7 +105,15 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
         self.progress = progress
 
     def fit(
-        self, answers: Any, *, gold: Gold | None = None, proba: Any = None
+        self,
+        answers: Any,
+        y: Any = None,
+        *,
+        gold: Gold | None = None,
+        item: str | None = None,
+        annotator: str | None = None,
+        answer: str | None = None,
+        proba: Any = None,
     ) -> "BCC":
         """Learn the labels of all items and the skill of all annotators.
 
@@ -114,8 +121,12 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
         ----------
         answers : Annotations, DataFrame (long), or (N, A) matrix
             The answers.
+        y : None
+            Not used: this method learns from answers alone.
         gold : dict or Series, optional
             Classes that are known for certain, used inside the fit.
+        item, annotator, answer : str, optional
+            The columns of a long table, if they do not have usual names.
         proba : array (N, C) or DataFrame, optional
             Class probabilities by any model, as one more witness. The model must not
             have seen the answers on the item that it predicts (use
@@ -124,10 +135,14 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
             count is fitted to the answers; useless ones change nearly nothing. New
             items are labelled from their answers alone.
         """
-        annotations = as_annotations(answers, gold)
+        self._check_no_features(y)
+        columns = {"item": item, "annotator": annotator, "answer": answer}
+        annotations = self._checked(answers, gold, **columns)
         given = None if proba is None else predictions_of(proba, annotations)
-        learned, trace = self._fit(annotations, given)
-        self._remember(annotations, learned, trace)
+        self._learn(
+            annotations,
+            lambda part, rows: self._fit(part, None if given is None else given[rows]),
+        )
         return self
 
     def _fit(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from wisecrowd._checks import random_numbers, whole_number
+from wisecrowd._checks import InputError, random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices, WithPool
@@ -96,6 +96,17 @@ class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
         needs="features",
         learns="as BCC, while any classifier of scikit-learn learns the classes",
     )
+
+    def set_params(self, **params: Any) -> "CrowdEM":
+        """Set settings; those of the classifier are ``estimator__NAME``."""
+        inner = [name for name in params if name.startswith("estimator__")]
+        if inner and params.get("estimator", self.estimator) is None:
+            raise InputError(
+                f"{inner[0]} cannot be set: CrowdEM has no classifier of its own. Give "
+                f"it one, such as CrowdEM(LogisticRegression())."
+            )
+        super().set_params(**params)
+        return self
 
     def __init__(
         self,

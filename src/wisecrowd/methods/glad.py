@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 
-from wisecrowd._checks import InputError, one_of
+from wisecrowd._checks import number, one_of
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
@@ -134,6 +134,7 @@ class GLAD(Published, Aggregator):
   year = {2009}
 }""",
     )
+    per_item = ("easiness_",)
 
     def __init__(
         self,
@@ -157,12 +158,10 @@ class GLAD(Published, Aggregator):
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         one_of(self.class_prior, ("learned", "uniform"), "class_prior")
         answers, gold = class_answers(annotations.codes, "GLAD"), annotations.gold_codes
+        for name in ("ability_spread", "easiness_spread"):
+            wanted = "a standard deviation, above 0 and at most 1e6"
+            number(getattr(self, name), name, wanted, lambda v: 0 < v <= 1e6)
         spread = Spread(float(self.ability_spread), float(self.easiness_spread))
-        if not min(spread) > 0:
-            raise InputError(
-                f"ability_spread={self.ability_spread} and easiness_spread="
-                f"{self.easiness_spread} are standard deviations: above 0."
-            )
 
         def update(state: State) -> tuple[State, dict[str, float]]:
             right = answers.right_proba(state.proba)

@@ -39,6 +39,7 @@ class MajorityVote(Aggregator):
         needs="answers",
         learns="nothing: everybody has one vote",
     )
+    copies = 1
 
     def __init__(
         self, *, ties: Literal["random", "first"] = "random", random_state: Any = 0

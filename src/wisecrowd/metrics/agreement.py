@@ -70,7 +70,7 @@ class _Agreement(NamedTuple):
     answers: Float[Array, " K"]  # number of times that each answer was given
 
 
-def krippendorff_alpha(answers: CrowdAnswers) -> float:
+def krippendorff_alpha(answers: CrowdAnswers | Any) -> float:
     """Krippendorff's alpha for nominal answers; any number of answers per item.
 
     α = 1 - D_o / D_e. D_o is the observed disagreement of pairs within items, D_e the
@@ -84,7 +84,7 @@ def krippendorff_alpha(answers: CrowdAnswers) -> float:
     >>> krippendorff_alpha(Annotations.from_matrix([[0, 0], [1, 1], [0, 1], [1, 1]]))
     0.533
     """
-    pairs = _agreement(answers)
+    pairs = _agreement(_checked(answers))
     n_answers = pairs.n_annotators.sum()
     expected = n_answers**2 - np.square(pairs.answers).sum()
     if not expected > 0:
@@ -94,7 +94,7 @@ def krippendorff_alpha(answers: CrowdAnswers) -> float:
     return float(1 - (n_answers - 1) * observed / expected)
 
 
-def fleiss_kappa(answers: CrowdAnswers) -> float:
+def fleiss_kappa(answers: CrowdAnswers | Any) -> float:
     """Fleiss' kappa, κ = (P - P_e) / (1 - P_e); any number of answers per item.
 
     P is the mean over items of the share of pairs of annotators who agree. P_e = Σ_k
@@ -108,7 +108,7 @@ def fleiss_kappa(answers: CrowdAnswers) -> float:
     >>> fleiss_kappa(Annotations.from_matrix([[0, 0], [1, 1], [0, 1], [1, 1]]))
     0.467
     """
-    pairs = _agreement(answers)
+    pairs = _agreement(_checked(answers))
     m = pairs.n_annotators
     if not len(m):
         return np.nan
@@ -117,7 +117,9 @@ def fleiss_kappa(answers: CrowdAnswers) -> float:
     return float(_above_chance(observed, chance))
 
 
-def pairwise_cohen(answers: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFrame:
+def pairwise_cohen(
+    answers: CrowdAnswers | Any, *, min_shared: int = 10
+) -> pd.DataFrame:
     """Cohen's kappa of every two annotators who answered enough common items.
 
     Parameters
@@ -144,7 +146,7 @@ def pairwise_cohen(answers: CrowdAnswers, *, min_shared: int = 10) -> pd.DataFra
     """
     if min_shared < 1:
         raise InputError(f"min_shared={min_shared} must be at least 1.")
-    shares = _of_busy_annotators(_shares(answers), min_shared)
+    shares = _of_busy_annotators(_shares(_checked(answers)), min_shared)
     shape = (len(answers.annotators), len(answers.items))
     given = _by_annotator(shares, shape)
     first, second, n_shared = _sharing_pairs(given, min_shared)
@@ -171,6 +173,17 @@ def _above_chance(observed: Any, chance: Any) -> Any:
     room = 1 - chance
     room = np.where(np.isclose(room, 0, atol=1e-12), np.nan, room)
     return (observed - chance) / room
+
+
+def _checked(answers: Any) -> CrowdAnswers:
+    """Return annotations; refuse a table of them."""
+    if not hasattr(answers, "annotators"):
+        raise InputError(
+            f"agreement is that of Annotations, not of a {type(answers).__name__}. "
+            f"Make them first, e.g. wisecrowd.Annotations.from_frame(table)."
+        )
+    made: CrowdAnswers = answers
+    return made
 
 
 def _shares(answers: CrowdAnswers) -> Shares:

@@ -224,6 +224,7 @@ def _gap(happened: Bool[Array, " N"], proba: Float[Array, " N"], n_bins: int) ->
 
 def known_items(truth: Any, proba: Any, classes: Ids | None) -> tuple[Array, Array]:
     """Return the classes and probabilities of the items whose class is known."""
+    truth, proba, classes = _of_frames(truth, proba, classes)
     table = _checked_proba(proba)
     codes = truth_codes(truth, table.shape[1] if classes is None else classes)
     if len(codes) != len(table) or (
@@ -241,6 +242,32 @@ def known_items(truth: Any, proba: Any, classes: Ids | None) -> tuple[Array, Arr
             f"computed. Pass the true class of at least one item."
         )
     return codes[known], table[known]
+
+
+def _of_frames(
+    truth: Any, proba: Any, classes: Ids | None
+) -> tuple[Any, Any, Ids | None]:
+    """Return the arguments of a score, joined by names where they are frames.
+
+    The columns of `proba` are put in the order of `classes`, and `truth` in that of the
+    rows of `proba`, if both have the same names in another order.
+    """
+    if isinstance(truth, pd.DataFrame):
+        if truth.shape[1] != 1:
+            raise InputError(
+                f"truth is one class per item, and this table has {truth.shape[1]} "
+                f"columns: {listed(truth.columns)}. Pass one of them. (The order is "
+                f"truth, proba.)"
+            )
+        truth = truth.iloc[:, 0]
+    if not isinstance(proba, pd.DataFrame):
+        return truth, proba, classes
+    if classes is not None and set(proba.columns) == set(classes):
+        proba = proba[list(classes)]
+    same = isinstance(truth, pd.Series) and truth.index.is_unique
+    if same and set(truth.index) == set(proba.index):
+        truth = truth.reindex(proba.index)
+    return truth, proba, classes
 
 
 def truth_codes(truth: Any, classes: Ids | int) -> Int[Array, " N"]:
@@ -277,7 +304,13 @@ def truth_codes(truth: Any, classes: Ids | int) -> Int[Array, " N"]:
 
 
 def _checked_proba(proba: Any) -> Float[Array, "N C"]:
-    table = np.asarray(proba, dtype=float)
+    try:
+        table = np.asarray(proba, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            "proba has entries that are not numbers. Pass one row per item and one "
+            "column per class."
+        ) from None
     if table.ndim != 2 or not table.size:
         raise InputError(
             f"proba has shape {table.shape}. Pass one row per item and one column per "

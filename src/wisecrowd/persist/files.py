@@ -4,6 +4,7 @@ model.json is the file that commits: it names the run and has the checksums of t
 others.
 """
 
+import errno
 import hashlib
 import io
 import json
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wisecrowd._checks import InputError, listed
-from wisecrowd._files import finish, sha256_of, staged, staged_file
+from wisecrowd._files import complete, finish, sha256_of, staged, staged_file
 from wisecrowd._version import __version__
 
 FORMAT = "wisecrowd-model"
@@ -66,7 +67,8 @@ def write_files(
     run = secrets.token_hex(16)
     numbers = tensors(run)
     with _errors_of_writing(folder), staged(folder, run, JSON_NAME) as stage:
-        finish(stage, manifest_of(folder).run)
+        before = manifest_of(folder)
+        finish(stage, before.run, before.of_run())
         check_ours(folder, [JSON_NAME, TENSORS_NAME, *tables], force=force)
         for name, write in tables.items():
             write(stage / name)
@@ -112,7 +114,7 @@ def _tensors(folder: Path, body: dict[str, Any]) -> bytes | None:
         places += [staged_file(folder, body["run"], TENSORS_NAME), *places]
     for place in places:
         with suppress(OSError):
-            numbers = place.read_bytes()
+            numbers = _bytes(place)
             if _sha256(numbers) == body["tensors_sha256"]:
                 return numbers
     return None
@@ -130,13 +132,18 @@ def _unfit(folder: Path, numbers: Any, body: dict[str, Any]) -> InputError:
 
 
 def warn_if_mixed(folder: Path, body: dict[str, Any]) -> None:
-    """Warn of tables in the folder that are not those of the model."""
+    """Warn of tables in the folder that are not those of the model.
+
+    What a killed process has left in the stage of the run is put in place before.
+    """
+    manifest = _manifest_in(body)
+    if manifest.run and complete(folder, manifest.run, manifest.of_run()):
+        return
     mixed = [
         name
-        for name, entry in _entries(body).items()
+        for name, entry in manifest.files.items()
         if (folder / name).is_file()
         and (entry["run"] != body.get("run") or not _has_sha256(folder / name, entry))
-        and not staged_file(folder, entry["run"], name).is_file()
     ]
     if mixed:
         warnings.warn(
@@ -157,13 +164,22 @@ class Manifest(NamedTuple):
     tensors_sha256: str | None = None
     files: dict[str, dict[str, str]] = {}  # noqa: RUF012  (never changed)
 
+    def of_run(self) -> dict[str, str]:
+        """Return the checksums of the files that were written with the model."""
+        tables = {n: e["sha256"] for n, e in self.files.items() if e["run"] == self.run}
+        return {TENSORS_NAME: self.tensors_sha256 or "", **tables}
+
 
 def manifest_of(folder: Path) -> Manifest:
     """Return what model.json in a folder says of the files there, if it is ours."""
     try:
-        body = _checked_body((folder / JSON_NAME).read_bytes(), folder)
+        body = _checked_body(_bytes(folder / JSON_NAME), folder)
     except (OSError, InputError):
         return Manifest()
+    return _manifest_in(body)
+
+
+def _manifest_in(body: dict[str, Any]) -> Manifest:
     run = body.get("run")
     known = isinstance(run, str) and RUN_ID.fullmatch(run)
     return Manifest(run if known else None, body["tensors_sha256"], _entries(body))
@@ -266,9 +282,16 @@ def _sha256(content: bytes) -> str:
 # -- reading ------------------------------------------------------------------------
 
 
+def _bytes(path: Path) -> bytes:
+    """Return the content of a file; a pipe, which could wait for ever, is an error."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is not a file")
+    return path.read_bytes()
+
+
 def _read(folder: Path, name: str) -> bytes:
     try:
-        return (folder / name).read_bytes()
+        return _bytes(folder / name)
     except FileNotFoundError:
         what = f"holds no {name}" if folder.is_dir() else "does not exist"
         hint = "Give the folder that save(model, folder) or the command line wrote."

@@ -66,13 +66,16 @@ def save(
     ...     wc.load(folder).labels_.tolist()
     [0, 1]
     """
-    check_is_fitted(model)
     kind: Any = type(model)
     name = kind.__name__
     if kind is not _public_class(name):
         raise InputError(
             f"{name} is not a method of wisecrowd, so it could not be loaded again."
+            f"{_said_of_steps(model)}"
         )
+    check_is_fitted(model)
+    if not str(path):
+        raise InputError("the name of the folder is empty. Give one, such as 'run/'.")
     tensors: Tensors = {}
     settings = model.get_params(deep=False)
     content = {
@@ -85,7 +88,21 @@ def save(
         found: bytes = packed(tensors, metadata={"format": FORMAT, "run": run})
         return found
 
-    write_files(Path(path), content, numbers, tables, force=force)
+    write_files(Path(path).expanduser(), content, numbers, tables, force=force)
+
+
+def _said_of_steps(model: Any) -> str:
+    """Say how to save a Pipeline that ends in a method of wisecrowd."""
+    steps = getattr(model, "steps", None)
+    if not isinstance(steps, list) or not steps:
+        return ""
+    last = type(steps[-1][1]).__name__
+    if _public_class(last) is None:
+        return ""
+    return (
+        f" Save its last step, wc.save(pipeline[-1], ...), which is {last}, and the "
+        f"others with joblib or skops."
+    )
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -104,7 +121,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the folder holds no model, or one that was cut off, altered, or written by
         a newer wisecrowd.
     """
-    folder = Path(path)
+    folder = Path(path).expanduser()
     body, numbers = read_files(folder)
     warn_if_mixed(folder, body)
     try:

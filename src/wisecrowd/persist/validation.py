@@ -42,6 +42,8 @@ from wisecrowd.skills.layers import Mixing
 CLOSE = 1e-3  # how far a sum of probabilities may be from one, in 32 bits
 MAX_SAMPLES = 100_000  # of a link: the memory of a prediction grows with them
 MAX_COUNT = 1e15  # of answers and pseudo-answers: with more, tables would have NaN
+MAX_SIZE = 1e30  # of any number: products of larger ones would be infinite
+MAX_WEIGHT = 1e6  # of a network: its layers are multiplied, in 32 bits
 MAX_LOG = 300.0  # of the kernel's variance and length-scale
 Sizes = dict[str, int]
 
@@ -252,10 +254,26 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
     _check_array(gp.inducing, "inducing", (n_inducing, n_coordinates))
     _check_array(gp.shift, "shift", (n_classes, n_inducing))
     _check_array(gp.precision, "precision", (n_classes, n_inducing, n_inducing))
+    for name in ("inducing", "shift", "precision"):
+        if getattr(gp, name).dtype not in (np.float32, np.float64):
+            raise Unfit(f"{name} has the type {getattr(gp, name).dtype}")
+    _check_precision(gp.precision)
     _check_scaling(gp.scaling, n_features)
     _check_number(gp.jitter, "jitter", 0.0, 1.0)
     _check_number(gp.epsilon, "epsilon", 0.0, 1.0)
     _check_number(gp.sharpness, "sharpness", 0.0, np.inf)
+
+
+def _check_precision(precision: Array) -> None:
+    """Refuse matrices that are no inverse covariances."""
+    if not precision.size:
+        raise Unfit("precision is empty")
+    largest = np.abs(precision).max()
+    if not np.allclose(precision, np.swapaxes(precision, 1, 2), atol=1e-3 * largest):
+        raise Unfit("precision is not symmetric")
+    least = np.linalg.eigvalsh(precision.astype(np.float64)).min()
+    if least <= 1e-12 * largest:
+        raise Unfit("precision is not that of a covariance")
 
 
 def _check_full_process(process: FullProcess, sizes: Sizes) -> None:
@@ -304,6 +322,8 @@ def _check_network(network: Any, sizes: Sizes) -> None:
         raise Unfit(f"the network has {len(weights)} arrays, not {len(shapes)}")
     for values, shape in zip(weights, shapes, strict=True):
         _check_array(values, "weights", shape)
+        if (np.abs(values) > MAX_WEIGHT).any():
+            raise Unfit(f"weights has an entry above {MAX_WEIGHT:g}")
     _check_scaling(network.scaling, sizes["D"])
     _check_number(network.temperature, "temperature", 0.0, np.inf)
     if not network.temperature:
@@ -394,6 +414,8 @@ def _check_deep_kernel(kernel: Any, gp: SparseGP, sizes: Sizes) -> None:
         for name, value in found[part].items():
             above = 0.0 if name == "spread" else None
             _check_array(value, name, np.shape(expected[part][name]), above=above)
+            if part == "network" and (np.abs(value) > MAX_WEIGHT).any():
+                raise Unfit(f"the network has a weight above {MAX_WEIGHT:g}")
     _check_array(gp.inducing, "inducing", (len(gp.inducing), deep.n_outputs))
     _check_kernel(deep.kernel, found["kernel"], sizes | {"D": deep.n_outputs})
 
@@ -449,6 +471,8 @@ def _check_array(
         raise Unfit(f"{name} has the type {values.dtype}")
     if not np.isfinite(values).all():
         raise Unfit(f"{name} has an entry that is not finite")
+    if values.dtype.kind == "f" and (np.abs(values) > MAX_SIZE).any():
+        raise Unfit(f"{name} has an entry above {MAX_SIZE:g}")
     if least is not None and (values < least).any():
         raise Unfit(f"{name} has an entry below {least:g}")
     if above is not None and (values <= above).any():

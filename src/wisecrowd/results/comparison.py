@@ -18,7 +18,7 @@ from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
 from wisecrowd.registry import METHODS, fitting, method_name
 from wisecrowd.results import limits
-from wisecrowd.results.summary import SCORES
+from wisecrowd.results.summary import SCORES, gold_of_answered
 
 BASELINE = "smoothed-votes"
 """The name of the row that every method is compared with where there is gold."""
@@ -70,7 +70,8 @@ def compare(
         The ids of the rows of X. Default: a DataFrame's index, else row numbers.
     gold : dict or Series, optional
         Known classes to compare with. No method sees them. Default: those of the
-        answers, if they have any.
+        answers, if they have any. Without features, items that nobody answered are not
+        scored.
     seeds : sequence of int
         Every method is fitted once per seed. A seed replaces the `random_state` of
         the method and decides which answers are held out.
@@ -153,6 +154,8 @@ def compared(
         known, _ = matched_gold(pd.Series(gold), annotations)
         annotations = annotations.with_gold(known)
     as_annotations(annotations)  # what is wrong for every method is an error
+    if X is None:  # nothing is known of an item that nobody answered
+        annotations = replace(annotations, gold_codes=gold_of_answered(annotations))
     against = scores_against_gold(annotations)
     rows: list[dict[str, Any]] = []
     labels: dict[str, Array] = {}
@@ -316,13 +319,16 @@ def smoothed_votes(annotations: Annotations) -> Float[np.ndarray, "N C"]:
     """Return the votes for each class plus 1 / C, divided by their sum.
 
     The simplest probabilities that are never 0 or 1. They treat all annotators alike.
+    Of two classes with as many votes, the one that has more votes on all items is more
+    probable, by a millionth: the order of the classes decides nothing.
 
     Examples
     --------
     >>> smoothed_votes(Annotations.from_matrix([[0, 0, 0], [0, 1, -1]])).tolist()
     [[0.875, 0.125], [0.5, 0.5]]
     """
-    votes = annotations.codes.votes() + 1 / annotations.n_classes
+    votes = annotations.codes.votes()
+    votes = votes + 1 / annotations.n_classes + 1e-6 * votes.sum(0) / votes.sum()
     shares: Array = votes / votes.sum(1, keepdims=True)
     return shares
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 from wisecrowd._checks import InputError, whole_number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import answers_of_rows
+from wisecrowd.base import Aggregator, answers_of_rows
 from wisecrowd.features import row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import scores
@@ -77,6 +77,7 @@ def cross_validate(
     >>> table[["fold", "n_items"]].values.tolist()
     [[0, 30], [1, 30]]
     """
+    _check_classifier(model)
     whole_number(n_splits, "n_splits", 2)
     ids = row_ids(X, items, len(X))
     if n_splits > len(ids):
@@ -91,6 +92,20 @@ def cross_validate(
         for fold, (train, test) in enumerate(folds)
     ]
     return pd.DataFrame(rows)
+
+
+def _check_classifier(model: Any) -> None:
+    """Refuse what cannot predict items from their features."""
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        raise InputError(
+            f"{model!r} is not a model. Give an estimator, such as wisecrowd.SVGPCR()."
+        )
+    if isinstance(model, Aggregator):
+        raise InputError(
+            f"{type(model).__name__} learns from answers alone, and new items have "
+            f"none. Cross-validate a classifier, such as SVGPCR(), or compare "
+            f"aggregators with wc.compare."
+        )
 
 
 def _scores_of_fold(

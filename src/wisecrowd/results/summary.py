@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
 from wisecrowd._checks import listed
 from wisecrowd.annotations import Annotations
+from wisecrowd.base import CrowdClassifier
 from wisecrowd.metrics import scores
 from wisecrowd.results.flags import flagged, n_certain
 from wisecrowd.results.tables import (
@@ -102,13 +104,27 @@ def cautions(annotations: Annotations) -> list[str]:
 
 
 def gold_scores(model: Any, annotations: Annotations) -> dict[str, float] | None:
-    """Return the scores of the labels against the gold classes; None without gold."""
+    """Return the scores of the labels against the gold classes; None without gold.
+
+    A method without features knows nothing of an item that nobody answered: such items
+    are not scored, and `n_unanswered` says how many there are.
+    """
     codes = annotations.gold_codes
+    if not isinstance(model, CrowdClassifier):
+        codes = gold_of_answered(annotations)
+    n_unanswered = int(((annotations.gold_codes >= 0) & (codes < 0)).sum())
     if not (codes >= 0).any():
         return None
     truth = [annotations.classes[code] if code >= 0 else None for code in codes]
     table = scores(truth, model.label_proba_, model.classes_)
-    return {name: float(table[name].loc["all"]) for name in ("n_items", *SCORES)}
+    found = {name: float(table[name].loc["all"]) for name in ("n_items", *SCORES)}
+    return {**found, "n_unanswered": float(n_unanswered)}
+
+
+def gold_of_answered(annotations: Annotations) -> Int[np.ndarray, " N"]:
+    """Return the code of the gold class of every item with an answer, -1 for others."""
+    answered = annotations.codes.n_per_item > 0
+    return np.where(answered, annotations.gold_codes, -1).astype(np.int32)
 
 
 def settings_of(model: Any) -> dict[str, Any]:

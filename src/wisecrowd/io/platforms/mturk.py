@@ -1,8 +1,10 @@
 """Amazon Mechanical Turk batch results: CSV, one row per assignment."""
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+from wisecrowd._checks import InputError
 from wisecrowd.annotations.headers import GOLD_NAMES, check_column
 from wisecrowd.io.questions import (
     Question,
@@ -49,7 +51,9 @@ def read(
     gold_of: dict[str, list[str]] = {}
     n_rows = n_rejected = n_silent = n_same = 0
     seen: set[int] = set()
-    for number, row in table_rows(source, used):
+    buttons = Buttons()
+    again: Counter[str] = Counter()
+    for place, row in table_rows(source, used, again):
         n_rows += 1
         if is_again(row, row.get(ID), seen):
             n_same += 1
@@ -59,20 +63,67 @@ def read(
         if row.get("AssignmentStatus", "").lower() == "rejected":
             n_rejected += 1
             continue
-        given = dict(_answers(row, answers, number))
-        n_silent += not given
-        _add(questions, row, item_column, given)
+        given = dict(_answers(row, answers, place))
+        alone = {n: g for n, g in given.items() if isinstance(g, Button)}
+        who = row[item_column] or None, row["WorkerId"] or None
+        said = {n: g for n, g in given.items() if not isinstance(g, Button)}
+        n_silent += not said and not any(button.ticked for button in alone.values())
+        _add(questions, *who, said)
+        buttons.add(*who, alone)
+    buttons.add_to(questions)
     name, notes = chosen_question(questions, task)
     for item_id, classes in gold_of.items():
         questions[name].gold[item_id] = classes
+    n_rows += again.total()
     made = from_question("MTurk batch results", questions[name], n_rows, notes)
     left = {
+        **again,
         "the same assignment again": n_same,
         "assignment was rejected": n_rejected,
         "no answer": n_silent,
     }
     made.left_out.update({why: n for why, n in left.items() if n})
     return made
+
+
+class Button(NamedTuple):
+    """A question with one option, ticked or not: one button of several, or a box."""
+
+    option: str
+    ticked: bool
+
+
+class Buttons:
+    """Buttons with a name each: radio buttons are one question, boxes are many.
+
+    A radio button of MTurk's crowd elements has its own name in the results, and one
+    of them is ticked: ``{"yes": {"on": true}, "no": {"on": false}}``.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[Any, Any, dict[str, Button]]] = []
+
+    def add(self, item: Any, annotator: Any, alone: dict[str, Button]) -> None:
+        """Add the buttons of one assignment."""
+        if alone:
+            self.rows.append((item, annotator, alone))
+
+    def add_to(self, questions: dict[str, Question]) -> None:
+        """Add the answers to the questions of a batch."""
+        names = list(dict.fromkeys(name for *_, row in self.rows for name in row))
+        options = {button.option for *_, row in self.rows for button in row.values()}
+        n_ticked = [sum(b.ticked for b in row.values()) for *_, row in self.rows]
+        radio = len(names) > 1 and max(n_ticked, default=0) == 1
+        for item, annotator, row in self.rows:
+            for name, button in row.items():
+                if not button.ticked:
+                    continue
+                answer = name if len(options) == 1 and radio else button.option
+                title = " / ".join(names) if radio else name
+                questions.setdefault(title, Question()).add(item, annotator, answer)
+
+
+Given = str | Button | None  # None: several were ticked
 
 
 # -- inside ---------------------------------------------------------------------
@@ -89,52 +140,63 @@ def _is_gold(column: str) -> bool:
 
 
 def _answers(
-    row: dict[str, str], columns: list[str], number: int
-) -> Iterator[tuple[str, str | None]]:
+    row: dict[str, str], columns: list[str], place: str
+) -> Iterator[tuple[str, Given]]:
     """Yield question and answer; the answer is None if several were ticked."""
-    ticked: dict[str, list[str]] = {}
+    ticked: dict[str, dict[str, bool]] = {}
     for column in columns:
         value = row[column]
         name, _, option = column[len(PREFIX) :].rpartition(".")
         if column == JSON_COLUMN:
-            yield from _json_answers(value, number)
+            yield from _json_answers(value, place)
         elif name and value.lower() in TRUTH:
-            ticked.setdefault(name, []).extend([option] * TRUTH[value.lower()])
+            ticked.setdefault(name, {})[option] = TRUTH[value.lower()]
         elif value and value != "{}":
             yield column[len(PREFIX) :].removesuffix(".label"), value
-    yield from ((name, _only(options)) for name, options in ticked.items() if options)
+    for name, options in ticked.items():
+        yield from _ticks(name, options)
 
 
 def _only(options: list[str]) -> str | None:
     return options[0] if len(options) == 1 else None
 
 
-def _json_answers(text: str, number: int) -> Iterator[tuple[str, str | None]]:
+def _ticks(name: str, options: dict[str, bool]) -> Iterator[tuple[str, Given]]:
+    """Yield the option that is ticked, of several or of one."""
+    if len(options) == 1:
+        yield name, Button(*next(iter(options.items())))
+    elif any(options.values()):
+        yield name, _only([option for option, on in options.items() if on])
+
+
+def _json_answers(text: str, place: str) -> Iterator[tuple[str, Given]]:
     """Yield the answers of a form made of crowd elements."""
-    content = parsed(text or "[]", f"row {number:,}, column {JSON_COLUMN!r},")
+    content = parsed(text or "[]", f"{place}, column {JSON_COLUMN!r},")
     for part in content if isinstance(content, list) else [content]:
+        if not isinstance(part, dict):
+            raise InputError(
+                f"{place}, column {JSON_COLUMN!r}: an object with names and answers "
+                f"was expected, and there is {str(part)[:60]!r}."
+            )
         for name, value in part.items():
             yield from _json_answer(name, value)
 
 
-def _json_answer(name: str, value: Any) -> Iterator[tuple[str, str | None]]:
+def _json_answer(name: str, value: Any) -> Iterator[tuple[str, Given]]:
     if not isinstance(value, dict):
         yield name, str(value)
     elif "label" in value:
         yield name, str(value["label"])
-    elif any(value.values()):
-        yield name, _only([str(option) for option, on in value.items() if on is True])
+    else:
+        yield from _ticks(name, {str(o): on is True for o, on in value.items()})
 
 
 def _add(
-    questions: dict[str, Question],
-    row: dict[str, str],
-    item_column: str,
-    given: dict[str, str | None],
+    questions: dict[str, Question], item: Any, annotator: Any, given: dict[str, Any]
 ) -> None:
     for name, answer in given.items():
         question = questions.setdefault(name, Question())
         if answer is None:
             question.left_out["several answers to one question"] += 1
         else:
-            question.add(row[item_column] or None, row["WorkerId"] or None, answer)
+            question.add(item, annotator, answer)

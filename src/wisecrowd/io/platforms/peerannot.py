@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wisecrowd._checks import InputError
+from wisecrowd._checks import InputError, listed
 from wisecrowd.io.questions import Question, from_question
 from wisecrowd.io.raw import RawAnnotations
 
@@ -32,9 +32,24 @@ def read(content: Any) -> RawAnnotations:
             for answer in said if isinstance(said, list) else [said]:
                 n_rows += 1
                 question.add(item, annotator, checked_answer(answer, item, annotator))
-    made = from_question("peerannot JSON", question, n_rows)
+    made = from_question("peerannot JSON", question, n_rows, [_sides(content)])
     made.typed = frozenset({"answer"})
     return made
+
+
+def _sides(content: dict[str, Any]) -> str:
+    """Say which keys are items: an object turned around looks the same."""
+    who = list(dict.fromkeys(name for given in content.values() for name in given))
+    said = (
+        f"the outer keys are items ({listed(content, 3)}), the inner keys are "
+        f"annotators ({listed(who, 3)})."
+    )
+    if len(who) > len(content):
+        said += (
+            " ATTENTION: there are more annotators than items. If it is the other way "
+            "round, turn the object around."
+        )
+    return said
 
 
 def checked_answer(answer: Any, item: Any, annotator: Any) -> Any:

@@ -10,7 +10,7 @@ from wisecrowd.io.questions import (
     is_again,
 )
 from wisecrowd.io.raw import RawAnnotations
-from wisecrowd.io.sources import Source, table_rows
+from wisecrowd.io.sources import HEADER_AGAIN, Source, table_rows
 
 WORKER = "ASSIGNMENT:worker_id"
 STATUS = "ASSIGNMENT:status"
@@ -59,7 +59,7 @@ def read(
     unused: Counter[str] = Counter()
     n_rows = 0
     seen: set[int] = set()
-    for _, row in table_rows(source, list(dict.fromkeys(used))):
+    for _, row in table_rows(source, list(dict.fromkeys(used)), unused):
         n_rows += 1
         if is_again(row, row.get(ID), seen):
             unused["the same assignment again"] += 1
@@ -70,7 +70,8 @@ def read(
             unused[why] += 1
         else:
             _add(questions, row, row[item_column])
-    return _finished(questions, task, n_rows, unused, item_column)
+    n_rows += unused[HEADER_AGAIN]
+    return _finished(questions, task, n_rows, +unused, item_column)
 
 
 # -- inside ---------------------------------------------------------------------

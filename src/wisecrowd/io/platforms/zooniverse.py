@@ -92,12 +92,16 @@ def read(
     """
     export = _Export(item, None if version is None else str(version))
     columns = [name for name in USED if name in source.columns]
-    for number, row in table_rows(source, columns):
-        export.add(number, row)
+    again: Counter[str] = Counter()
+    for place, row in table_rows(source, columns, again):
+        export.add(place, row)
     if not export.n_rows:
         raise InputError(NO_ROWS)
     flow, notes = export.chosen_workflow(workflow, task)
-    return export.found(flow, task, notes)
+    made = export.found(flow, task, notes)
+    made.left_out.update(again)
+    made.n_rows += again.total()
+    return made
 
 
 def annotator_of(row: dict[str, str]) -> str:
@@ -135,7 +139,7 @@ class _Export:
         self.n_rows = 0
         self.seen: set[int] = set()  # hashes, which take less memory than the rows
 
-    def add(self, number: int, row: dict[str, str]) -> None:
+    def add(self, place: str, row: dict[str, str]) -> None:
         self.n_rows += 1
         flow_id = row.get("workflow_id", "")
         if flow_id not in self.workflows:
@@ -150,7 +154,7 @@ class _Export:
         if self.is_repeat(row):
             flow.n_same += 1
             return
-        where = f"row {number:,} (classification {row.get('classification_id', '?')})"
+        where = f"{place} (classification {row.get('classification_id', '?')})"
         given = parsed(row["annotations"] or "[]", f"{where}, column 'annotations',")
         is_gold = row.get("gold_standard", "").lower() in ("true", "t", "1")
         item = self.subject(row, where)

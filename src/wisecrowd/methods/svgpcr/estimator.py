@@ -117,6 +117,7 @@ class SparseGPClassifier(CrowdClassifier):
     def _check_settings(self) -> None:
         one_of(self.dtype, ("float32", "float64"), "dtype")
         one_of(self.scaling, SCALINGS, "scaling")
+        one_of(self.shared_kernel, (True, False), "shared_kernel")
         whole_number(self.n_inducing, "n_inducing")
         whole_number(self.batch_size, "batch_size")
         wanted = "a number, at least 0"

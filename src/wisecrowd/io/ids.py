@@ -1,0 +1,96 @@
+"""The ids of the rows of a feature file that has none: a list, or a file of them."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wisecrowd._checks import InputError
+from wisecrowd._types import Array
+from wisecrowd.annotations.headers import ALIASES, first_named
+from wisecrowd.io.columns import retyped
+from wisecrowd.io.sources import (
+    MAGIC,
+    bounded_lines,
+    errors_that_name,
+    existing_file,
+    open_text,
+    parsed,
+    recognised,
+    whole_table,
+)
+
+GivenIds = str | PathLike[str] | Sequence[Any] | Array
+
+
+def given_ids(ids: GivenIds, n_rows: int) -> Any:
+    """Return the ids of the rows: a list as it is, or those in a file.
+
+    Parameters
+    ----------
+    ids : path or sequence
+        A file is text with one id per line (with a header or without), a table with a
+        column of ids, a JSON list, or an array of NumPy.
+    n_rows : int
+        How many ids there should be.
+    """
+    if not isinstance(ids, str | PathLike):
+        return _counted(list(ids), n_rows)
+    with errors_that_name(ids):
+        return _counted(_read(existing_file(ids), n_rows), n_rows)
+
+
+def _counted(ids: Any, n_rows: int) -> Any:
+    if len(ids) != n_rows:
+        raise InputError(
+            f"there are {len(ids):,} ids for {n_rows:,} rows of features. Give one per "
+            f"row, in the same order."
+        )
+    return ids
+
+
+def _read(path: Path, n_rows: int) -> Any:
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(b"\x93NUMPY"):
+        return _array(path)
+    if any(start.startswith(magic) for magic in MAGIC):
+        raise InputError(
+            "ids are read from text (one per line), a table, a JSON list or .npy."
+        )
+    with open_text(path) as file:
+        lines = [line.strip() for _, line in bounded_lines(file)]
+    lines = [line for line in lines if line]
+    if lines and lines[0].startswith("["):
+        content = parsed("\n".join(lines), "the file")
+        return content if isinstance(content, list) else []
+    if len(lines) == n_rows + 1 and _is_table(lines[0]):
+        return _column(path)
+    if len(lines) == n_rows + 1 and first_named(lines[:1], ALIASES["item"]):
+        lines = lines[1:]
+    return retyped(lines)
+
+
+def _array(path: Path) -> Array:
+    try:
+        ids = np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise InputError(
+            f"the array of ids cannot be read ({error}). Save it as text, e.g. "
+            f"np.array(ids, dtype=str)."
+        ) from None
+    if ids.ndim != 1:
+        raise InputError(f"ids have one axis, and this array has {ids.ndim}.")
+    return ids.astype(object) if ids.dtype.kind in "US" else ids
+
+
+def _is_table(header: str) -> bool:
+    return any(mark in header for mark in ",;\t|")
+
+
+def _column(path: Path) -> Array:
+    source = recognised(path)
+    name = first_named(source.columns, ALIASES["item"]) or source.columns[0]
+    return retyped(whole_table(source, [name])[name].cast("string").to_pylist())

@@ -1,0 +1,122 @@
+"""Wide tables as people have them: which columns are annotators, and which are not."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from wisecrowd._checks import InputError
+from wisecrowd.io.read import read_annotations
+
+JUDGES = """question,prompt,gpt-4,claude,human,majority,count
+q1,What is one?,A,A,A,A,3
+q2,What is two?,A,B,B,B,2
+q3,What is three?,B,B,A,B,2
+q4,What is four?,,B,B,B,2
+"""
+
+
+@pytest.fixture
+def judges(tmp_path):
+    path = tmp_path / "judges.csv"
+    path.write_text(JUDGES)
+    return path
+
+
+def test_a_table_of_judges_is_read_at_once(judges):
+    annotations = read_annotations(judges)
+    assert annotations.annotators.tolist() == ["claude", "gpt-4", "human"]
+    assert annotations.classes.tolist() == ["A", "B"]
+    assert len(annotations) == 11
+
+
+def test_all_columns_are_named_in_the_report(judges):
+    said = " ".join(read_annotations(judges).report.notes)
+    for name in JUDGES.splitlines()[0].split(","):
+        assert repr(name) in said
+    assert "'prompt' (no value in common with the others)" in said
+    assert "'majority' (a summary, by its name)" in said
+
+
+def test_the_columns_can_be_chosen(judges):
+    chosen = read_annotations(judges, annotators="claude,human")
+    assert chosen.annotators.tolist() == ["claude", "human"]
+    left = read_annotations(judges, leave_out=["human"])
+    assert left.annotators.tolist() == ["claude", "gpt-4"]
+    with pytest.raises(InputError, match="no column 'humans'"):
+        read_annotations(judges, annotators=["humans"])
+
+
+def test_a_column_can_be_the_gold(judges):
+    annotations = read_annotations(judges, gold="human")
+    assert annotations.annotators.tolist() == ["claude", "gpt-4"]
+    assert annotations.gold.to_dict() == {"q1": "A", "q2": "B", "q3": "A", "q4": "B"}
+    long = "item,who,said,known\nx,ann,0,1\ny,ann,1,1\n"
+    judges.write_text(long)
+    annotations = read_annotations(judges, answer="said", gold="known")
+    assert annotations.gold.to_dict() == {"x": 1, "y": 1}
+    with pytest.raises(InputError, match="no column 'truth' for the gold class"):
+        read_annotations(judges, answer="said", gold="truth")
+
+
+def test_the_index_of_a_frame_does_not_hide_the_items(judges):
+    pd.read_csv(judges).to_csv(judges)
+    annotations = read_annotations(judges)
+    assert annotations.items.tolist() == ["q1", "q2", "q3", "q4"]
+    assert annotations.annotators.tolist() == ["claude", "gpt-4", "human"]
+
+
+@pytest.mark.parametrize("name", ["wide.parquet", "wide.json", "wide.jsonl"])
+def test_other_containers_are_read_alike(judges, tmp_path, name):
+    table, path = pd.read_csv(judges), tmp_path / name
+    if name.endswith("parquet"):
+        table.to_parquet(path)
+    else:
+        table.to_json(path, orient="records", lines=name.endswith("jsonl"))
+    annotations = read_annotations(path)
+    assert annotations.annotators.tolist() == ["claude", "gpt-4", "human"]
+    assert len(annotations) == 11
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "records", "split", "table"])
+def test_json_of_pandas_is_never_turned_around(judges, tmp_path, orient):
+    path = tmp_path / "table.json"
+    pd.read_csv(judges).to_json(path, orient=orient)
+    wide = read_annotations(path)
+    assert wide.items.tolist() == ["q1", "q2", "q3", "q4"]
+    assert wide.annotators.tolist() == ["claude", "gpt-4", "human"]
+    rows = {
+        "task": ["x", "x", "y"],
+        "worker": ["a", "b", "a"],
+        "label": ["p", "q", "p"],
+    }
+    pd.DataFrame(rows).to_json(path, orient=orient)
+    long = read_annotations(path)
+    assert (long.items.tolist(), long.annotators.tolist()) == (["x", "y"], ["a", "b"])
+
+
+def test_a_key_that_is_there_twice_is_refused(tmp_path):
+    path = tmp_path / "answers.json"
+    path.write_text('{"x": {"ann": 0, "ann": 1}, "y": {"ann": 1}}')
+    with pytest.raises(InputError, match="the same key twice: 'ann'"):
+        read_annotations(path)
+    record = '{"item": 1, "user": 2, "label": 3, "item": 4}\n'
+    path.write_text(record * 2)
+    with pytest.raises(InputError, match="line 1: an object has the same key twice"):
+        read_annotations(path)
+
+
+def test_the_sides_of_an_object_of_objects_are_said(tmp_path):
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps({"ann": {"x": 0, "y": 1, "z": 0}, "bob": {"x": 1}}))
+    said = " ".join(read_annotations(path).report.notes)
+    assert "the outer keys are items ('ann', 'bob')" in said
+    assert "the inner keys are annotators ('x', 'y', 'z')" in said
+    assert "there are more annotators than items" in said
+
+
+def test_a_table_with_unknown_names_and_no_common_values_is_refused(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("a,b,c\np1,ann,cat\np2,bob,dog\np3,cyd,cat\np4,dan,dog\n")
+    with pytest.raises(InputError, match="name these columns with annotators="):
+        read_annotations(path)
