@@ -215,8 +215,10 @@ def test_predict_says_what_it_cannot_use(run, fitted, folder, tmp_path):
     new = folder / "new.csv"
     one_sentence(run("predict", folder / "nowhere", new), "nowhere")
     one_sentence(run("predict", folder, new), "model")
-    run("aggregate", folder / "answers.csv", "-q", "--out", tmp_path / "bcc")
-    one_sentence(run("predict", tmp_path / "bcc", new), "BCC", "'wisecrowd fit")
+    run("aggregate", folder / "answers.csv", "-q", "--out", tmp_path / "labels")
+    one_sentence(
+        run("predict", tmp_path / "labels", new), "Consensus", "'wisecrowd fit"
+    )
     (tmp_path / "wide.csv").write_text("item,x,y,z\na,1,2,3\n")
     result = run("predict", fitted[0], tmp_path / "wide.csv")
     assert "left out 1 column that the fit did not have: 'z'" in result.stderr

@@ -15,7 +15,8 @@ from mistakes import one_sentence
 @pytest.fixture
 def bcc(run, answers, tmp_path):
     folder = tmp_path / "bcc"
-    assert run("aggregate", answers, "-q", "--out", folder).exit_code == 0
+    command = ("aggregate", answers, "-m", "bcc", "-q", "--out", folder)
+    assert run(*command).exit_code == 0
     return folder
 
 

@@ -74,14 +74,15 @@ def test_a_friendly_option_is_short_for_set(name, settings_at_fit):
 )
 def test_aggregate_has_the_friendly_options_of_bcc(name, setting, settings_at_fit):
     text = {"--prior": "diagonal", "--dependence": "none"}[name]
-    by_option = settings_at_fit("aggregate", name, text, kind=wc.BCC)
-    by_set = settings_at_fit("aggregate", "--set", f"{setting}={text}", kind=wc.BCC)
+    command = ("aggregate", "--method", "bcc")
+    by_option = settings_at_fit(*command, name, text, kind=wc.BCC)
+    by_set = settings_at_fit(*command, "--set", f"{setting}={text}", kind=wc.BCC)
     assert by_option == by_set
     assert by_option[setting] == {"diagonal": "diagonal", "none": None}[text]
 
 
 def test_the_published_method_is_an_option(settings_at_fit):
-    found = settings_at_fit("aggregate", "--as-published", kind=wc.BCC)
+    found = settings_at_fit("aggregate", "-m", "bcc", "--as-published", kind=wc.BCC)
     assert found == wc.BCC.as_published(progress=False).get_params()
     found = settings_at_fit(
         "fit", "--as-published", "--set", "batch_size=9", kind=wc.SVGPCR
