@@ -4,26 +4,20 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import wisecrowd as wc
 from wisecrowd.results.flags import (
     FLAGGED,
-    PROBABLY_HARD,
     flagged,
     flags_of,
     n_certain,
-    n_probably_hard,
-    n_suspected,
 )
 from wisecrowd.results.tables import (
     annotator_table,
     class_table,
     confusion_table,
-    hardest_items,
     label_table,
-    mistaken_for,
     probability_table,
     uncertain_items,
 )
@@ -43,6 +37,10 @@ def test_a_label_table_says_what_the_model_says(crowd, model):
     assert_array_equal(table["label"], model.labels_)
     assert_array_equal(table["n_answers"], np.bincount(crowd.answers.item))
     assert_array_equal(table[[f"p_{name}" for name in CLASSES]], model.label_proba_)
+    codes, label = crowd.answers.codes, model.label_proba_.argmax(1)
+    for i in range(30):
+        named = codes.answer[codes.item == i] == label[i]
+        assert_allclose(table["agreement"][i], named.mean())
 
 
 def test_a_probability_table_has_the_label_its_margin_and_its_entropy():
@@ -62,6 +60,12 @@ def test_a_class_without_items_is_in_the_class_table():
     assert table["n_items"].tolist() == [1, 1, 0]
     assert_allclose(table["share"], [0.5, 0.5, 0])
     assert_allclose(table["mean_probability"], [0.7, 1, np.nan])
+    assert_allclose(table["prevalence"], [0.35, 0.6, 0.05])
+    by_hand = 1.96 * math.sqrt((0.35 * 0.65 + 0.7 * 0.3 / 2) / 20)
+    many = class_table(pd.concat([items] * 10), CLASSES)
+    assert_allclose(many["high"][0], 0.35 + by_hand)
+    assert_allclose(many["low"][0], 0.35 - by_hand)
+    assert (table["low"] >= 0).all()
 
 
 def test_uncertain_items_are_answered_ones_the_least_probable_first():
@@ -75,45 +79,8 @@ def test_without_any_answer_all_items_can_be_uncertain():
     assert uncertain_items(some_items().assign(n_answers=0))["item"][0] == 9
 
 
-def test_a_label_table_says_which_items_are_hard_and_what_they_look_like(crowd, model):
-    table = label_table(model, crowd.answers)
-    assert list(table.columns[5:8]) == ["margin", "hard", "mistaken_for"]
-    assert_array_equal(table["hard"], model.hard_proba_)
-    assert table["hard"].nunique() > 20
-    suspected = model.hard_proba_ > model.hard_share_
-    assert 0 < suspected.sum() < 30
-    assert_array_equal(table["mistaken_for"].notna(), suspected)
-    named = table["mistaken_for"][suspected]
-    assert_array_equal(named, model.decoy_[suspected])
-    assert (named != table["label"][suspected]).all()
-    assert named.nunique() > 1
-
-
-@pytest.mark.parametrize("settings", [{"dependence": 0}, {"dependence": None}])
-def test_without_hard_items_a_label_table_has_no_columns_for_them(settings, crowd):
-    table = label_table(wc.BCC(**settings).fit(crowd.answers), crowd.answers)
-    assert not {"hard", "mistaken_for"} & set(table.columns)
-
-
-def test_the_hardest_items_come_first_and_only_those_that_are_mistaken(model, crowd):
-    items = label_table(model, crowd.answers)
-    table = hardest_items(items, most=3)
-    suspected = np.flatnonzero(model.hard_proba_ > model.hard_share_)
-    order = suspected[np.argsort(-model.hard_proba_[suspected], kind="stable")][:3]
-    assert_array_equal(table["item"], model.items_[order])
-    assert_array_equal(table["mistaken_for"], mistaken_for(model)[order])
-    assert len(hardest_items(items, most=30)) == len(suspected)
-    assert hardest_items(items.assign(mistaken_for=None)).empty
-
-
 def test_certain_items_are_counted():
     assert n_certain(some_items()) == 1
-
-
-def test_hard_items_are_counted():
-    hard, names = [PROBABLY_HARD, 0.4, 0.1, 0.9], ["blip", "blip", None, None]
-    items = some_items().assign(hard=hard, mistaken_for=names)
-    assert (n_probably_hard(items), n_suspected(items)) == (2, 2)
 
 
 def test_an_annotator_table_is_the_summary_with_flags(crowd, model):

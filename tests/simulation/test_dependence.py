@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from wisecrowd.maths.dependence import learned_dependence, right_together
 
 from wisecrowd import BCC, metrics
-from wisecrowd.maths.dependence import learned_dependence, right_together
 from wisecrowd.simulation.crowds import simulate
 
 MECHANISMS = {

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from wisecrowd.maths.dependence import right_together
 
 import oracles
 from wisecrowd._checks import InputError
 from wisecrowd.answers import Answers
-from wisecrowd.maths.dependence import right_together
 from wisecrowd.simulation.annotators import draw_confusion, draw_kinds
 from wisecrowd.simulation.crowds import draw_answers, simulate
 from wisecrowd.simulation.repeated_answers import (

@@ -17,6 +17,7 @@ from wisecrowd._version import __version__
 from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
 from wisecrowd.cli.demo import demo
+from wisecrowd.cli.explain import explain
 from wisecrowd.cli.fit import fit
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
@@ -146,7 +147,11 @@ def _about(
     """
 
 
-for command in (demo, fit, predict, aggregate, compare, methods, simulate, cite):
+COMMANDS = (
+    demo, fit, predict, aggregate, explain, compare, methods, simulate, cite,
+)  # fmt: skip
+
+for command in COMMANDS:
     app.command(cls=Command)(command)
 
 

@@ -23,10 +23,10 @@ def demo(
 ) -> None:
     """Learn to read digits from five annotators, two of whom cannot be trusted."""
     from wisecrowd.cli import show
+    from wisecrowd.cli.outcome import check_folder, said_of_run, write_all
     from wisecrowd.datasets import load_digits_crowd
     from wisecrowd.methods.svgpcr import SVGP, SVGPCR
-    from wisecrowd.results.run_folder import check_folder, write_run
-    from wisecrowd.results.tables import annotator_table
+    from wisecrowd.results.findings import findings
 
     check_folder(out, force=force)
     digits: Any = load_digits_crowd(random_state=seed)
@@ -52,10 +52,12 @@ def demo(
         "log loss, calibration error: lower is better. labels right: share of the "
         f"{len(truth):,}\ndigits with answers whose label is the true class.\n"
     )
-    show.show_annotators(annotator_table(crowd).assign(truth=_accuracies(digits)))
-    write_run(crowd, digits.answers, out, force=force)
+    found = findings(crowd, digits.answers)
+    show.show_annotators(found.annotators.assign(truth=_accuracies(digits)))
+    write_all(found, out, force=force)
+    show.say_sentences(found.said.values())
     show.say(
-        f"Wrote {out}/: labels, annotators, confusion, trace and model of SVGPCR.",
+        *said_of_run(out),
         "Next, with files of your own:",
         "  wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/",
         "  wisecrowd aggregate ANSWERS.csv --out run/     if there are no features",

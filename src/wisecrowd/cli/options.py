@@ -51,6 +51,13 @@ GroupsFile = Annotated[
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
 ]
+SettledAt = Annotated[
+    float,
+    typer.Option(
+        metavar="SHARE",
+        help="Share of the settled items whose label may be expected to be wrong.",
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option(

@@ -10,6 +10,7 @@ KEYWORDS = {
     **{friendly.setting: dashed(name) for name, friendly in FRIENDLY.items()},
     "X": "--features",
     "held_out": "--held-out",
+    "settled_at": "--settled-at",
 }
 """The option that gives each argument of the library."""
 
@@ -32,7 +33,7 @@ def as_options(sentence: str) -> str:
     """
     names = "|".join(KEYWORDS)
     settings = [friendly.setting for friendly in FRIENDLY.values()]
-    numbers = "|".join([*settings, "held_out"])
+    numbers = "|".join([*settings, "held_out", "settled_at"])
     said = re.sub(rf"\b({names})=\[(.*?)\]", _as_list, sentence)
     said = re.sub(rf"\b({names})=(?=')", lambda m: f"{KEYWORDS[m[1]]} ", said)
     said = re.sub(

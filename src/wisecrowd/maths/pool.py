@@ -280,7 +280,7 @@ def design_effect(
     n_answers: Float[np.ndarray, "*N"] | float, dependence: float
 ) -> Float[np.ndarray, "*N"]:
     """Return 1 + ρ (n − 1): by how much n answers are worth less than n."""
-    return 1 + dependence * np.maximum(np.asarray(n_answers, float) - 1, 0)
+    return np.asarray(1 + dependence * np.maximum(np.asarray(n_answers, float) - 1, 0))
 
 
 def log_votes(witnesses: Witnesses) -> Float[np.ndarray, "N C"]:
@@ -589,11 +589,15 @@ def cross_fitted(
 
 
 class Pooled(NamedTuple):
-    """Labels, how much each witness counted, and how honest the labels are by gold."""
+    """Labels, how much each witness counted, and how honest the labels are by gold.
+
+    Also the witnesses themselves, by which a label can be explained.
+    """
 
     proba: Float[np.ndarray, "N C"]
     pool: Pool
     calibration: Calibration | None
+    witnesses: Witnesses | None = None
 
 
 def pooled(  # noqa: PLR0913  its settings are its arguments
@@ -647,7 +651,7 @@ def pooled(  # noqa: PLR0913  its settings are its arguments
         else:
             predicted = crowd.posterior(log_labels(ruler, pool))[0]
         honest = calibration(classes, predicted)
-    return Pooled(labels(found, pool, gold), pool, honest)
+    return Pooled(labels(found, pool, gold), pool, honest, found)
 
 
 def witnesses_of(

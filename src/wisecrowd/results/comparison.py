@@ -18,7 +18,7 @@ from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
 from wisecrowd.registry import METHODS, fitting, method_name
 from wisecrowd.results import limits
-from wisecrowd.results.summary import SCORES
+from wisecrowd.results.findings import SCORES
 
 BASELINE = "smoothed-votes"
 """The name of the row that every method is compared with where there is gold."""

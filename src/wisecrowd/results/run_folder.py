@@ -1,12 +1,14 @@
 """The folder of a run: the model and its tables (docs/files.md)."""
 
 import csv
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from wisecrowd._checks import InputError
@@ -15,15 +17,17 @@ from wisecrowd._text import for_spreadsheet
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.sources import MISSING
 from wisecrowd.metrics.reliability_figure import pyplot
-from wisecrowd.persist import save
+from wisecrowd.persist import load, save
 from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours
-from wisecrowd.results.tables import annotator_table, confusion_table, label_table
+from wisecrowd.results.findings import Findings, findings, plain
+from wisecrowd.results.tables import annotator_table, class_table
 
 DIGITS = "%.6g"  # digits in a CSV; Parquet has all of them
-TABLES = (
-    "labels.parquet", "labels.csv", "annotators.csv", "confusion.parquet", "trace.csv",
+LEDGER, FINDINGS, PAGE = "ledger.parquet", "findings.json", "report.html"
+FILES = (
+    JSON_NAME, TENSORS_NAME, "labels.parquet", "labels.csv", "annotators.csv",
+    "confusion.parquet", "trace.csv", LEDGER, FINDINGS, PAGE,
 )  # fmt: skip
-FILES = (JSON_NAME, TENSORS_NAME, *TABLES)
 """The files of a run folder."""
 
 
@@ -43,16 +47,91 @@ def write_run(
     force : bool
         Whether to replace files of the same names that no run has written.
     """
-    items = label_table(model, annotations)
-    trace = model.trace_.reset_index()
-    tables = (
-        partial(_write_parquet, items),
-        partial(_write_csv, items),
-        partial(_write_csv, annotator_table(model)),
-        partial(_write_parquet, confusion_table(model)),
-        partial(_write_csv, trace, digits=None),
+    write_findings(findings(model, annotations), folder, force=force)
+
+
+def write_findings(
+    found: Findings,
+    folder: Path,
+    *,
+    page: Callable[[Path], None] | None = None,
+    force: bool = False,
+) -> None:
+    """Write what was learned, and the model, into a folder; all files or none.
+
+    Parameters
+    ----------
+    found : Findings
+        What was learned.
+    folder : path
+        Made if need be. Other files in it are left alone.
+    page : function, optional
+        What writes report.html.
+    force : bool
+        Whether to replace files of the same names that no run has written.
+    """
+    trace = found.model.trace_.reset_index()
+    tables: dict[str, Callable[[Path], None]] = {
+        "labels.parquet": partial(_write_parquet, found.items),
+        "labels.csv": partial(_write_csv, found.items),
+        "annotators.csv": partial(_write_csv, found.annotators),
+        "confusion.parquet": partial(_write_parquet, found.confusion),
+        "trace.csv": partial(_write_csv, trace, digits=None),
+        FINDINGS: partial(_write_findings, found),
+    }
+    if found.ledger is not None:
+        tables[LEDGER] = partial(_write_parquet, found.ledger)
+    if page is not None:
+        tables[PAGE] = page
+    save(found.model, folder, tables=tables, force=force)
+
+
+def _write_findings(found: Findings, path: Path) -> None:
+    """Write what the tables and the model do not say."""
+    content = {
+        "about": found.about,
+        "said": found.said,
+        "confused": found.confused,
+        "reliability": found.reliability,
+        "disagreements": found.disagreements,
+    }
+    text = json.dumps(plain(content), allow_nan=False, indent=1)
+    path.write_text(text, encoding="ascii")
+
+
+def read_findings(folder: Path) -> Findings:
+    """Return what a run learned, from its folder."""
+    model = load(folder)
+    try:
+        content = json.loads((folder / FINDINGS).read_text(encoding="ascii"))
+        items = pd.read_parquet(folder / "labels.parquet")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{folder} holds no {Path(error.filename).name}: it was written by an "
+            f"older wisecrowd, or only the model was saved. Fit again, with the "
+            f"command line or with write_run."
+        ) from None
+    tables = {
+        name: None if content[name] is None else pd.DataFrame(content[name])
+        for name in ("reliability", "disagreements")
+    }
+    return Findings(
+        model,
+        items,
+        annotator_table(model),
+        class_table(items, model.classes_),
+        content["about"],
+        content["said"],
+        {name: np.array(rows) for name, rows in content["confused"].items()},
+        ledger=read_ledger(folder),
+        **tables,
     )
-    save(model, folder, tables=dict(zip(TABLES, tables, strict=True)), force=force)
+
+
+def read_ledger(folder: Path) -> pd.DataFrame | None:
+    """Return the ledger of a run; None if it has none."""
+    path = folder / LEDGER
+    return pd.read_parquet(path) if path.is_file() else None
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

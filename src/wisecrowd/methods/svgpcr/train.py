@@ -312,7 +312,9 @@ def learned(state: State, end: Ended, scale: Scaling) -> Learned:
         sharpness=end.sharpness,
     )
     mean = end.proba.mean(0)
-    return Learned(end.proba, mean, end.skills, gp, end.calibration, end.pool)
+    return Learned(
+        end.proba, mean, end.skills, gp, end.calibration, end.pool, end.witnesses
+    )
 
 
 def what_is_wrong(X: Array) -> str:

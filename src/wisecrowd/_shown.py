@@ -1,0 +1,50 @@
+"""How a fitted model shows itself: a ledger, a page, figures, a notebook's cell.
+
+These methods call layers above the models. They are imported when somebody asks, and
+only here.
+"""
+
+from typing import Any
+
+IN_MEMORY = ("_given", "_witnesses")
+"""Data of the fit that a model keeps as long as it lives; no file has them."""
+
+
+class Shown:
+    """What a fitted model can show of itself."""
+
+    def explain(self, item: Any) -> Any:
+        """Return the ledger of a label: what speaks for it, and how much.
+
+        Parameters
+        ----------
+        item : id of an item of the fit
+            Numbers and text are compared as text.
+
+        Returns
+        -------
+        DataFrame
+            One row per witness: how frequent the classes are, each answer (after the
+            discount for shared mistakes), the votes, the features, gold. `log_odds` is
+            what the row adds to the log-odds of the label against the next most
+            probable class; the columns ``log_NAME`` are what it adds for every class.
+            They add up exactly to differences of ``log(label_proba_)``.
+
+        Examples
+        --------
+        >>> import wisecrowd as wc
+        >>> model = wc.aggregate([[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+        >>> table = model.explain(0)
+        >>> table[["kind", "who", "answer"]].iloc[-1].tolist()
+        ['answer', '2', '1']
+        >>> import numpy as np
+        >>> one, other = np.log(model.label_proba_[0])
+        >>> bool(np.isclose(table["log_odds"].sum(), one - other))
+        True
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        from wisecrowd.results.ledger import explained
+
+        check_is_fitted(self)
+        return explained(self, item)
