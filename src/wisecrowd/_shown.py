@@ -4,6 +4,7 @@ These methods call layers above the models. They are imported when somebody asks
 only here.
 """
 
+from os import PathLike
 from typing import Any
 
 IN_MEMORY = ("_given", "_witnesses")
@@ -48,3 +49,35 @@ class Shown:
 
         check_is_fitted(self)
         return explained(self, item)
+
+    def report(
+        self, path: str | PathLike[str], *, images: str | PathLike[str] | None = None
+    ) -> None:
+        """Write a page about what was learned: one HTML file that works offline.
+
+        Parameters
+        ----------
+        path : path
+            The file, such as ``"report.html"``. It is replaced if it exists.
+        images : path, optional
+            A folder with an image per item, called as the item.
+        """
+        from wisecrowd.report import write_report
+
+        write_report(self._findings(), path, images=images)
+
+    def _findings(self) -> Any:
+        """Return what was learned from the data of the fit."""
+        from sklearn.utils.validation import check_is_fitted
+
+        from wisecrowd._checks import InputError
+        from wisecrowd.results.findings import findings
+
+        check_is_fitted(self)
+        given = getattr(self, "_given", None)
+        if given is None:
+            raise InputError(
+                "this model was loaded from a file, which does not hold the answers. "
+                "Use 'wisecrowd report RUN', or the model that was fitted."
+            )
+        return findings(self, given.with_gold({}))

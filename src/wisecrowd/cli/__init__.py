@@ -21,6 +21,7 @@ from wisecrowd.cli.explain import explain
 from wisecrowd.cli.fit import fit
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
+from wisecrowd.cli.report import report
 from wisecrowd.cli.simulate import simulate
 from wisecrowd.cli.wording import as_options, said_of_usage
 
@@ -148,7 +149,7 @@ def _about(
 
 
 COMMANDS = (
-    demo, fit, predict, aggregate, explain, compare, methods, simulate, cite,
+    demo, fit, predict, aggregate, report, explain, compare, methods, simulate, cite,
 )  # fmt: skip
 
 for command in COMMANDS:

@@ -1,6 +1,5 @@
 """``wisecrowd explain``: what speaks for a label, and how much."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,14 +8,7 @@ from wisecrowd.cli import options as opt
 
 
 def explain(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN",
-            show_default=False,
-            help="A folder that fit or aggregate has written.",
-        ),
-    ],
+    run: opt.Run,
     item: Annotated[
         str,
         typer.Argument(metavar="ITEM", show_default=False, help="The id of an item."),

@@ -27,6 +27,14 @@ AnswersFile = Annotated[
         "Zooniverse, Label Studio, MTurk, Toloka or peerannot.",
     ),
 ]
+Run = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        show_default=False,
+        help="A folder that fit or aggregate has written.",
+    ),
+]
 RunFolder = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="RUN", help="Folder to write the run to."),

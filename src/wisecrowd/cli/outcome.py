@@ -1,6 +1,7 @@
 """What a fit leaves, whichever command asked for it: tables, JSON, a run folder."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +70,16 @@ def report(
 
 def write_all(found: Findings, out: Path, *, force: bool) -> None:
     """Write the run folder, with its page."""
-    write_findings(found, out, force=force)
+    from wisecrowd.report import write_report
+
+    write_findings(found, out, page=partial(write_report, found), force=force)
 
 
 def said_of_run(out: Path) -> list[str]:
     """Return where to look for what, in lines."""
     return [
         f"Wrote {out}: labels, annotators, confusion, trace, ledger and model.",
+        f"Open {out / 'report.html'} in a browser to see it all.",
     ]
 
 

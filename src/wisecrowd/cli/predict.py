@@ -11,14 +11,7 @@ from wisecrowd.cli import options as opt
 @opt.with_reading(without=("classes", "answers"))
 @opt.with_table_reading()
 def predict(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN",
-            show_default=False,
-            help="A folder that fit or aggregate has written.",
-        ),
-    ],
+    run: opt.Run,
     features: Annotated[
         Path | None,
         typer.Argument(

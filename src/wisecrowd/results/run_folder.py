@@ -229,6 +229,22 @@ def check_figure_file(
         raise InputError(str(error)) from None
 
 
+def check_page_file(path: Path | None, run: Path, *, force: bool) -> None:
+    """Refuse a file that a page could not or should not be written to.
+
+    Parameters
+    ----------
+    path : path or None
+        The file to be written, if it is not that of the run.
+    run : path
+        The run folder, of which no file is replaced.
+    force : bool
+        Whether to replace a file that exists.
+    """
+    inputs = [run / name for name in FILES]
+    _check_file(path, {".html": "HTML"}, inputs, force=force)
+
+
 def _check_file(
     path: Path | None,
     formats: dict[str, str],
@@ -239,16 +255,19 @@ def _check_file(
     if path is None:
         return
     if path.suffix.lower() not in formats:
-        *most, last = formats.values()
-        *endings, other = formats
         raise InputError(
-            f"{path}: only {', '.join(most)} and {last} can be written. End the name "
-            f"in {', '.join(endings)} or {other}."
+            f"{path}: only {_joined(formats.values(), 'and')} can be written. End the "
+            f"name in {_joined(formats, 'or')}."
         )
     if path.is_dir():
         raise InputError(f"{path}: this is a folder. Choose another name.")
     _check_place(path.parent)
     check_outputs([path], inputs, force=force)
+
+
+def _joined(words: Iterable[str], last: str) -> str:
+    *most, end = words
+    return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
