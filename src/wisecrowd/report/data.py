@@ -26,6 +26,12 @@ MOST_ITEMS = 300  # of every list, in larger crowds
 MOST_LEDGER_ROWS = 12_000
 MOST_STEPS = 200
 N_BINS = 20
+SCORES = {
+    "n_items": "items with a known class",
+    "accuracy": "accuracy (higher is better)",
+    "log_loss": "log loss (lower is better)",
+    "calibration_error": "calibration error (lower is better)",
+}
 TOPICS = ("skill", "flags", "worth", "classes", "features", "calibration", "gold")
 
 
@@ -270,7 +276,9 @@ def _lists(found: Findings) -> dict[str, list[int]]:
     agreement = table["agreement"].to_numpy()[several]
     contested = several[np.lexsort((-n_answers[several], agreement))]
     contested = contested[np.sort(agreement) < 1][: min(most, MOST_ITEMS)]
+    certain = answered[np.argsort(p[answered], kind="stable")]
     lists = {
+        "least certain": certain[: 0 if len(still_open) else MOST_ITEMS],
         "second look": still_open[np.argsort(p[still_open], kind="stable")][:most],
         "contested": contested,
         "disagree": _disagreeing(found, min(most, MOST_ITEMS)),
@@ -285,7 +293,8 @@ def _disagreeing(found: Findings, most: int) -> Array:
     if found.disagreements is None or found.disagreements.empty:
         return np.array([], int)
     ids = pd.Index(found.items["item"].astype(str))
-    return ids.get_indexer(found.disagreements["item"].astype(str))[:most]
+    apart = pd.Index(found.disagreements["item"].astype(str))
+    return ids.get_indexer(apart)[:most]
 
 
 def _item(row: Any, found: Findings) -> dict[str, Any]:
@@ -349,12 +358,9 @@ def _accuracy(found: Findings) -> dict[str, Any] | None:
         "said": said,
         "rows": rows,
         "scores": [
-            (
-                k.removeprefix("n_").replace("_", " "),
-                f"{v:,.0f}" if k == "n_items" else f"{v:.3f}",
-            )
-            for k, v in gold.items()
-            if v is not None
+            (word, f"{gold[key]:,.{0 if key == 'n_items' else 3}f}")
+            for key, word in SCORES.items()
+            if gold.get(key) is not None
         ],
     }
 

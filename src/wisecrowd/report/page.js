@@ -153,7 +153,7 @@ function heat(label, matrix, columns, cell) {
         low == null ? null : make("small", null, `${Math.round(100 * low)}–${Math.round(100 * high)}`));
     })));
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    make("table", { class: "heat" }, make("thead", null, make("tr", null,
+    make("table", { class: columns.length > 6 ? "heat many" : "heat" }, make("thead", null, make("tr", null,
       make("td"), columns.map((name) => make("th", { scope: "col", title: name }, name)))), make("tbody", null, rows)));
 }
 
@@ -163,22 +163,23 @@ chart("chart-certainty", (where, width) => {
   const [settled, open] = data.certainty, n = settled.length, height = 210;
   const first = Math.max(0, Math.min(...settled.map((v, i) => v + open[i] ? i : n)) - 1);
   const most = Math.max(1, ...settled.map((v, i) => v + open[i]));
-  const x = scale(first / n, 1, 44, width - 8), y = scale(0, most, height - 38, 12);
+  const left = 16 + 7 * count(most).length;
+  const x = scale(first / n, 1, left, width - 8), y = scale(0, most, height - 38, 12);
   const add = svg(where, width, height, "Number of items by the probability of their label");
   const defs = add("defs"), pattern = draw("pattern", { id: "stripes", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
   pattern.append(draw("rect", { width: 2.6, height: 6, fill: "var(--warn)" }));
   defs.append(pattern);
   for (const t of ticks(0, most, 3)) {
-    add("line", { class: "grid", x1: 44, x2: width - 8, y1: y(t), y2: y(t) });
-    add("text", { x: 38, y: y(t) + 4, "text-anchor": "end" }, count(t));
+    add("line", { class: "grid", x1: left, x2: width - 8, y1: y(t), y2: y(t) });
+    add("text", { x: left - 6, y: y(t) + 4, "text-anchor": "end" }, count(t));
   }
   for (let i = first; i < n; i++) {
-    const left = x(i / n) + 1, w = x((i + 1) / n) - x(i / n) - 2, top = settled[i] + open[i];
-    if (open[i]) add("rect", { x: left, width: w, y: y(top), height: y(settled[i]) - y(top), fill: "url(#stripes)", stroke: "var(--warn)" });
-    if (settled[i]) add("rect", { class: "bar", x: left, width: w, y: y(settled[i]), height: y(0) - y(settled[i]) });
+    const begin = x(i / n) + 1, w = x((i + 1) / n) - x(i / n) - 2, top = settled[i] + open[i];
+    if (open[i]) add("rect", { x: begin, width: w, y: y(top), height: y(settled[i]) - y(top), fill: "url(#stripes)", stroke: "var(--warn)" });
+    if (settled[i]) add("rect", { class: "bar", x: begin, width: w, y: y(settled[i]), height: y(0) - y(settled[i]) });
   }
   for (const t of ticks(first / n, 1, width < 500 ? 4 : 8)) add("text", { x: Math.min(x(t), width - 12), y: height - 20, "text-anchor": "middle" }, t.toFixed(t * 10 % 1 > 0.01 ? 2 : 1));
-  add("text", { class: "title", x: (44 + width) / 2, y: height - 3, "text-anchor": "middle" }, "probability of the label");
+  add("text", { class: "title", x: (left + width) / 2, y: height - 3, "text-anchor": "middle" }, "probability of the label");
 });
 {
   const [settled, open] = data.certainty, n = settled.length;
@@ -187,6 +188,7 @@ chart("chart-certainty", (where, width) => {
 }
 const LISTS = {
   "second look": ["Need a second look", "The least certain labels first."],
+  "least certain": ["Least certain", "All of them are settled: so few of the settled labels are expected to be wrong."],
   "contested": ["Most contested", "Items whose annotators disagree most."],
   "disagree": ["Crowd against features", "Items of which the answers say one thing and the features another."],
   "no answers": ["Without answers", "Labelled from their features alone."],
@@ -352,7 +354,7 @@ listed = table($("list-annotators"), {
 
 chart("chart-classes", (where, width) => {
   const shown = [...data.prevalence].sort((a, b) => b.share - a.share).slice(0, 30);
-  const step = 26, left = Math.min(160, width * 0.32), height = shown.length * step + 26;
+  const step = 26, left = Math.min(160, width * 0.32), height = shown.length * step + (data.prevalence.length > shown.length ? 26 : 2);
   const most = Math.max(...shown.map((r) => r.high)), x = scale(0, most, left, width - 60);
   const add = svg(where, width, height, "Share of the items in every class, with intervals. The table below has the same numbers.");
   const letters = Math.floor(left / 7.2);
