@@ -66,6 +66,65 @@ class Shown:
 
         write_report(self._findings(), path, images=images)
 
+    def plot_annotators(self, ax: Any = None) -> Any:
+        """Draw every annotator: accuracy with interval, and number of answers.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; default: a new figure. So it is for the other figures.
+
+        Returns
+        -------
+        Axes
+            Where it was drawn.
+        """
+        return self._figures().plot_annotators(self, ax)
+
+    def plot_confusion(self, annotator: Any, ax: Any = None) -> Any:
+        """Draw the confusion matrix of one annotator, and return the axes."""
+        return self._figures().plot_confusion(self, annotator, ax)
+
+    def plot_trace(self, ax: Any = None) -> Any:
+        """Draw how the fit went, the bound by step, and return the axes."""
+        return self._figures().plot_trace(self, ax)
+
+    def plot_reliability(self, gold: Any, ax: Any = None) -> Any:
+        """Draw how often labels are right, by their probability; return the axes.
+
+        Parameters
+        ----------
+        gold : dict or Series
+            From item to class, for items whose class is known and that the fit was
+            not given.
+        ax : matplotlib Axes, optional
+            Where to draw; default: a new figure.
+        """
+        return self._figures().plot_reliability(self, gold, ax)
+
+    def _figures(self) -> Any:
+        from sklearn.utils.validation import check_is_fitted
+
+        from wisecrowd.results import figures
+
+        check_is_fitted(self)
+        return figures
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was learned, or the settings."""
+        if not hasattr(self, "learned_"):
+            from sklearn.utils import estimator_html_repr
+
+            diagram: str = estimator_html_repr(self)
+            return diagram
+        from wisecrowd.results.notebook import of_model
+
+        return of_model(self, self._findings() if hasattr(self, "_given") else None)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return the same for newer notebooks, and text for the others."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     def _findings(self) -> Any:
         """Return what was learned from the data of the fit."""
         from sklearn.utils.validation import check_is_fitted

@@ -18,6 +18,7 @@ from wisecrowd.metrics import reliability, scores
 from wisecrowd.results import sentences
 from wisecrowd.results.flags import flagged, n_certain
 from wisecrowd.results.ledger import ledger_table
+from wisecrowd.results.notebook import of_model
 from wisecrowd.results.settled import SETTLED_AT, expected_error
 from wisecrowd.results.tables import (
     annotator_table,
@@ -72,6 +73,10 @@ class Findings:
     def confusion(self) -> pd.DataFrame:
         """One row per annotator, true class and answer; made when it is needed."""
         return confusion_table(self.model)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of it."""
+        return of_model(self.model, self)
 
     def summary(self) -> dict[str, Any]:
         """Return what ``--json`` prints, in the types of JSON (docs/cli.md)."""
