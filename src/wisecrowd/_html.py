@@ -52,7 +52,8 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     head = f"<tr>{cells('th', [name.lstrip('<') for name in columns])}</tr>"
     said = f'<caption style="text-align:left;{SOFT}">{text(caption)}</caption>'
+    style = "border-collapse:collapse;margin:.6em 0;font-size:inherit"
     return (
-        f'<table style="border-collapse:collapse;margin:.6em 0;font-size:inherit">{said}'
+        f'<table style="{style}">{said}'
         f"<thead>{head}</thead><tbody>{body}</tbody></table>"
     )

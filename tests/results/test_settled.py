@@ -20,6 +20,8 @@ def test_settled_are_the_most_items_that_keep_the_limit(hundredths, at):
     chosen = settled(p, at / 100)
     best = np.zeros(len(p), bool)
     for least in {100, *hundredths}:  # oracle: try every limit
+        if least < min(80, 100 - at):
+            continue
         some = np.array(hundredths) >= least
         unknown = [100 - h for h in hundredths if least <= h < 100]
         if sum(unknown) <= at * len(unknown) and some.sum() >= best.sum():
@@ -30,6 +32,12 @@ def test_settled_are_the_most_items_that_keep_the_limit(hundredths, at):
 def test_known_classes_do_not_make_room_for_doubtful_ones():
     p = np.array([1.0] * 96 + [0.6, 0.99])
     assert settled(p, 0.02).tolist() == [True] * 96 + [False, True]
+
+
+def test_a_doubtful_label_is_not_settled_by_the_certainty_of_others():
+    p = np.array([0.999] * 1000 + [0.55])
+    assert settled(p, 0.02).tolist() == [True] * 1000 + [False]
+    assert settled(p, 0.5).all()
 
 
 @pytest.mark.parametrize("at", [-0.1, 1.1])

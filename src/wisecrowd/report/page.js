@@ -5,7 +5,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 const $ = (id) => document.getElementById(id);
 const count = (n) => n.toLocaleString("en-US");
-const percent = (v) => v == null ? "–" : (100 * v).toFixed(v > 0 && v < 0.1 ? 1 : 0) + " %";
+const percent = (v) => v == null ? "–" : (100 * v).toFixed(v > 0 && v < 0.1 ? 1 : 0) + "\u00a0%";
 const three = (v) => v == null ? "–" : v.toFixed(3);
 const signed = (v) => v == null ? "certain" : (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
 
@@ -149,7 +149,7 @@ function heat(label, matrix, columns, cell) {
     row.map((entry) => {
       const [mean, low, high] = cell(entry);
       const style = `background: rgba(var(--rgb), ${(0.04 + 0.9 * mean).toFixed(2)})`;
-      return make("td", { style, class: mean > 0.8 ? "dark" : "" }, Math.round(100 * mean) + " %",
+      return make("td", { style, class: mean > 0.8 ? "dark" : "" }, Math.round(100 * mean) + "\u00a0%",
         low == null ? null : make("small", null, `${Math.round(100 * low)}–${Math.round(100 * high)}`));
     })));
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
@@ -188,7 +188,7 @@ chart("chart-certainty", (where, width) => {
 }
 const LISTS = {
   "second look": ["Need a second look", "The least certain labels first."],
-  "least certain": ["Least certain", "All of them are settled: so few of the settled labels are expected to be wrong."],
+  "least certain": ["Least certain", "All items are settled; these are the least certain."],
   "contested": ["Most contested", "Items whose annotators disagree most."],
   "disagree": ["Crowd against features", "Items of which the answers say one thing and the features another."],
   "no answers": ["Without answers", "Labelled from their features alone."],
@@ -284,7 +284,8 @@ function openAnnotator(r) {
 }
 chart("chart-annotators", (where, width) => {
   const height = width < 500 ? 260 : 340, shown = people.points.map((i) => rows[i]);
-  const most = Math.max(10, ...shown.map((r) => r.n)), least = Math.max(1, Math.min(...shown.map((r) => r.n)));
+  const top = Math.max(1, ...shown.map((r) => r.n)), bottom = Math.max(1, Math.min(...shown.map((r) => r.n)));
+  const most = top < 4 * bottom ? 2 * top : top, least = top < 4 * bottom ? bottom / 2 : bottom;
   const log = (n) => Math.log10(Math.max(n, 1));
   const x = scale(log(least * 0.85), log(most * 1.15), 46, width - 12), y = scale(0, 1, height - 40, 10);
   const add = svg(where, width, height, "Accuracy of annotators against their number of answers. The table below has the same numbers.");
