@@ -26,9 +26,9 @@ DIGITS = "%.6g"  # digits in a CSV; Parquet has all of them
 LEDGER, FINDINGS, PAGE = "ledger.parquet", "findings.json", "report.html"
 FILES = (
     JSON_NAME, TENSORS_NAME, "labels.parquet", "labels.csv", "annotators.csv",
-    "confusion.parquet", "trace.csv", LEDGER, FINDINGS, PAGE,
+    "confusion.parquet", "trace.csv", LEDGER, FINDINGS,
 )  # fmt: skip
-"""The files of a run folder."""
+"""The files of a run folder; the command line adds the page."""
 
 
 def write_run(
@@ -166,8 +166,9 @@ def check_folder(
     if folder is None:
         return
     _check_place(folder)
-    check_outputs([folder / name for name in FILES], inputs, force=True)
-    check_ours(folder, FILES, force=force)
+    names = (*FILES, PAGE)
+    check_outputs([folder / name for name in names], inputs, force=True)
+    check_ours(folder, names, force=force)
 
 
 def _check_place(folder: Path) -> None:
@@ -241,7 +242,7 @@ def check_page_file(path: Path | None, run: Path, *, force: bool) -> None:
     force : bool
         Whether to replace a file that exists.
     """
-    inputs = [run / name for name in FILES]
+    inputs = [run / name for name in (*FILES, PAGE)]
     _check_file(path, {".html": "HTML"}, inputs, force=force)
 
 
