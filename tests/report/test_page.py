@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,6 +122,16 @@ def test_a_page_with_gold_of_the_fit_says_how_right_it_is(crowd, gold):
     text = page(findings(model, crowd.answers))
     assert "Estimated from 30 gold items" in text
     assert 'id="accuracy"' in text
+
+
+def test_the_figures_in_the_docs_can_be_drawn(found, gold):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not there")
+    text = (Path(__file__).parents[2] / "docs/report.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    code = code.replace('"ann"', "3")
+    exec(compile(code, "report.md", "exec"), {"model": found.model, "gold": gold})
+    assert len(plt.get_fignums()) == 4
+    plt.close("all")
 
 
 # -- names ----------------------------------------------------------------------------

@@ -280,6 +280,7 @@ function openAnnotator(r) {
     mistakes.length ? make("ul", { class: "said" }, mistakes) : null,
     matrix ? make("h4", null, "Rows: the true class. Columns: what the annotator answers, with 95 % intervals in percent.") : null,
     matrix ? heat("Confusion matrix of the annotator", matrix, data.answers, (e) => e.map((v) => v / 100)) : null,
+    matrix && r.n < 20 * C ? make("p", null, "Few answers per class: the matrix leans on what is usual in this crowd, more than the share of right answers above does.") : null,
     !matrix && C <= 30 ? make("p", null, "The confusion matrix is in confusion.parquet; the page has room for those of the most active annotators.") : null);
 }
 chart("chart-annotators", (where, width) => {
