@@ -153,6 +153,7 @@ def test_the_lists_of_items_are_buttons(opened):
     place = buttons.index("All items") + 1
     opened.click(f"#list-items .tabs button:nth-child({place})")
     assert opened.find("#list-items .pages span").text == "1 to 10 of 60"
+    assert opened.find("#list-items input[type=search]").is_displayed()
     pressed = opened.texts("#list-items .tabs [aria-pressed=true]")
     assert pressed == ["All items"]
 

@@ -1,6 +1,9 @@
 """``wisecrowd demo``: digits, and the answers of five annotators."""
 
+import struct
+import zlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -54,7 +57,9 @@ def demo(
     )
     found = findings(crowd, digits.answers)
     show.show_annotators(found.annotators.assign(truth=_accuracies(digits)))
-    write_all(found, out, force=force)
+    with TemporaryDirectory() as folder:
+        _draw_digits(digits, Path(folder))
+        write_all(found, out, images=Path(folder), force=force)
     show.say_sentences(found.said.values())
     show.say(
         *said_of_run(out),
@@ -62,6 +67,27 @@ def demo(
         "  wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/",
         "  wisecrowd aggregate ANSWERS.csv --out run/     if there are no features",
     )
+
+
+def _draw_digits(digits: Any, folder: Path) -> None:
+    """Write an image of every digit, for the report page."""
+    pixels = 255 - 255 * digits.X.reshape(-1, 8, 8) / digits.X.max()
+    for item, image in zip(digits.answers.items, pixels, strict=True):
+        (folder / f"{item}.png").write_bytes(_png(image.repeat(8, 0).repeat(8, 1)))
+
+
+def _png(grey: Any) -> bytes:
+    """Return a grey image of numbers from 0 to 255 as a PNG file."""
+
+    def part(kind: bytes, content: bytes) -> bytes:
+        size, check = len(content), zlib.crc32(kind + content)
+        return struct.pack(">I", size) + kind + content + struct.pack(">I", check)
+
+    height, width = grey.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in grey.round().astype("uint8"))
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    parts = part(b"IHDR", head) + part(b"IDAT", zlib.compress(rows, 9))
+    return b"\x89PNG\r\n\x1a\n" + parts + part(b"IEND", b"")
 
 
 def _two_steps(digits: Any) -> list[tuple[str, Any, Any]]:

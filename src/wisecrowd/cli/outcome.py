@@ -68,11 +68,14 @@ def report(
         show.say(*said)
 
 
-def write_all(found: Findings, out: Path, *, force: bool) -> None:
+def write_all(
+    found: Findings, out: Path, *, images: Path | None = None, force: bool
+) -> None:
     """Write the run folder, with its page."""
     from wisecrowd.report import write_report
 
-    write_findings(found, out, page=partial(write_report, found), force=force)
+    page = partial(write_report, found, images=images)
+    write_findings(found, out, page=page, force=force)
 
 
 def said_of_run(out: Path) -> list[str]:

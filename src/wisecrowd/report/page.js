@@ -60,7 +60,7 @@ addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout((
 // -- tables: search, sort, pages ---------------------------------------------------------
 
 // columns: { title, value(row), text(row), node(row), kind: "num" | "name", less: hidden on phones, first: "down" }
-function table(where, { label, columns, rows, open, size = 10, search = true, sort = null, tools = [] }) {
+function table(where, { label, columns, rows, open, size = 10, most = rows.length, sort = null, tools = [] }) {
   const state = { page: 0, query: "", sort, down: false, rows, found: rows, chosen: null };
   const status = make("span", { "aria-live": "polite" });
   const head = make("tr"), body = make("tbody");
@@ -77,7 +77,7 @@ function table(where, { label, columns, rows, open, size = 10, search = true, so
   const box = make("input", { type: "search", "aria-label": "Search: " + label, placeholder: "Search …",
     on: { input: () => { state.query = box.value.trim().toLowerCase(); state.page = 0; find(); } } });
   where.replaceChildren(
-    make("div", { class: "tools" }, ...tools, search && state.rows.length > size ? box : null),
+    make("div", { class: "tools" }, ...tools, most > size ? box : null),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
       make("table", null, make("caption", { class: "skip" }, label), make("thead", null, head), body)),
     make("div", { class: "pages" }, back, on, status));
@@ -236,7 +236,7 @@ function openItem(item) {
     const buttons = keys.map((key) => make("button", { type: "button", "aria-pressed": "false", on: { click: () => use(key) } }, LISTS[key][0]));
     const image = { title: "", plain: true, search: false, text: () => "", node: (r) => data.images[r.name] ? make("img", { src: data.images[r.name], alt: "", loading: "lazy" }) : "" };
     const found = table(where, {
-      label: "Items", open: openItem, rows: rowsOf(keys[0]),
+      label: "Items", open: openItem, rows: rowsOf(keys[0]), most: data.items.rows.length,
       tools: [make("div", { class: "tabs", role: "group", "aria-label": "Which items" }, buttons)],
       columns: [
         ...(hasImages ? [image] : []),
