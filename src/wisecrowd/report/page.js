@@ -102,7 +102,7 @@ function table(where, { label, columns, rows, open, size = 10, most = rows.lengt
     body.replaceChildren(...shown.map((row) => {
       const cells = columns.map((column, place) => {
         const inside = column.node ? column.node(row) : column.text(row);
-        const kind = [column.kind || "", column.less ? "less" : ""].join(" ");
+        const kind = [column.kind || (column.plain ? "" : "words"), column.less ? "less" : ""].join(" ");
         if (open && column.kind === "name")
           return make("td", { class: kind }, make("button", { type: "button", class: "open", "aria-label": "Details of " + column.text(row), on: { click: (e) => { e.stopPropagation(); choose(row, true); } } }, inside));
         return make("td", { class: kind }, inside);
