@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import wisecrowd as wc
-from wisecrowd.datasets import LABEL_ONLY, load_label_only, load_labelme, load_sentiment
+from wisecrowd.datasets import LABEL_ONLY, load_crowd, load_labelme, load_sentiment
 from wisecrowd.metrics import accuracy, calibration_error, log_loss
 
 
@@ -69,7 +69,7 @@ def main() -> None:
     args = parser.parse_intermixed_args()
     settings = {k: value_of(v) for k, v in (s.split("=", 1) for s in args.settings)}
     if args.data == "label-only":
-        data = [load_label_only(name) for name in LABEL_ONLY]
+        data = [load_crowd(name) for name in LABEL_ONLY]
     else:
         data = [load_labelme() if args.data == "labelme" else load_sentiment()]
     for one in data:

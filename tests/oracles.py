@@ -787,19 +787,20 @@ def gp_regression(cov, y, noise):
 
 
 def right_together(answers, confusion, proba):
-    """Correlation of "is right" between two answers on one item, pair by pair.
+    """Correlation of "is right" between two answers on one item.
 
-    answers: (item, annotator, answer) triples.
+    Σ (1[y = z] − p)(1[y' = z] − p') / Σ √(p (1 − p) p' (1 − p')), over the ordered
+    pairs of answers on one item, expectations under p(z) = proba.
     """
     joint = spread = 0.0
-    for i, (item, a, y) in enumerate(answers):
-        for j, (other, b, x) in enumerate(answers):
-            if i == j or item != other:
-                continue
-            for c, weight in enumerate(proba[item]):
-                p, q = confusion[a][c][c], confusion[b][c][c]
-                joint += weight * ((y == c) - p) * ((x == c) - q)
-                spread += weight * math.sqrt(p * (1 - p) * q * (1 - q))
+    for n in range(len(proba)):
+        rows = np.flatnonzero(answers.item == n)
+        for c in np.flatnonzero(proba[n]):
+            p = confusion[answers.annotator[rows], c, c]
+            off = (answers.answer[rows] == c) - p
+            width = np.sqrt(p * (1 - p))
+            joint += proba[n, c] * (off.sum() ** 2 - (off**2).sum())
+            spread += proba[n, c] * (width.sum() ** 2 - (width**2).sum())
     return joint / spread
 
 

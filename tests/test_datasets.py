@@ -112,7 +112,7 @@ def test_data_are_looked_for_in_the_users_folder_and_in_the_cache(monkeypatch):
 @pytest.mark.parametrize(
     "load",
     [
-        lambda: datasets.load_label_only("dog"),
+        lambda: datasets.load_crowd("dog"),
         datasets.load_sentiment,
         lambda: datasets.load_mnist(download=False),
         lambda: datasets.load_labelme(download=False),
@@ -152,7 +152,7 @@ def test_every_download_has_a_hash(elsewhere, monkeypatch):
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match="'bluebird', 'dog'"):
-        datasets.load_label_only("cat")
+        datasets.load_crowd("cat")
 
 
 def test_the_ratings_of_dawid_and_skene_are_part_of_the_package(elsewhere):
@@ -168,7 +168,7 @@ def test_the_ratings_of_dawid_and_skene_are_part_of_the_package(elsewhere):
 
 
 def test_dawid_and_skene_find_the_published_classes():
-    model = DawidSkene().fit(datasets.load_anesthesia().answers)
+    model = DawidSkene.as_published().fit(datasets.load_anesthesia().answers)
     assert np.bincount(model.labels_).tolist() == [0, 18, 19, 5, 3]
 
 
@@ -190,7 +190,7 @@ def test_a_label_only_folder_is_read_with_its_names_and_its_gold(elsewhere):
     gold = pd.DataFrame({"item": [2, 1, 0], "gold": [2, 1, 0]})
     gold.to_csv(folder / "gold.csv", index=False)
     (folder / "classes.json").write_text(json.dumps(["pug", "collie", "beagle"]))
-    data = datasets.load_label_only("dog")
+    data = datasets.load_crowd("dog")
     assert data.answers.to_matrix().tolist() == [[-1, 0], [-1, -1], [2, 1]]
     assert data.classes.tolist() == ["pug", "collie", "beagle"]
     assert data.gold.to_dict() == {0: "pug", 1: "collie", 2: "beagle"}
@@ -210,7 +210,7 @@ def test_an_idx_file_is_read_by_its_header(elsewhere):
 
 @pytest.mark.parametrize("name", datasets.LABEL_ONLY)
 def test_label_only_sets_have_their_known_sizes_and_votes(name):
-    data = real(datasets.load_label_only, name)
+    data = real(datasets.load_crowd, name)
     annotations = data.answers
     sizes = (
         len(annotations.items),

@@ -164,6 +164,8 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         has one; else 0.
     worth_ : float
         How many independent answers the answers of an average item are worth.
+    worth_interval_ : tuple of float
+        Its 90 % interval.
     calibration_ : Calibration or None
         How right and how sure the labels are, estimated from the gold of the fit.
     trace_ : DataFrame
@@ -230,7 +232,15 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         """
         if self.learned_.pool is None:
             return float(self.n_answers_.sum() / max(len(self.items_), 1))
-        return self.learned_.pool.worth
+        return self.learned_.pool.worth(self.learned_.pool.dependence)
+
+    @property
+    def worth_interval_(self) -> tuple[float, float]:
+        """The 90 % interval of `worth_`, as far as left-out answers show it."""
+        if self.learned_.pool is None:
+            return self.worth_, self.worth_
+        low, high = self.learned_.pool.between
+        return self.learned_.pool.worth(high), self.learned_.pool.worth(low)
 
     @property
     def calibration_(self) -> Calibration | None:

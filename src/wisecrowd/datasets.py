@@ -24,7 +24,11 @@ from wisecrowd.simulation.annotators import Seed, paper_annotators
 from wisecrowd.simulation.crowds import draw_answers
 
 LABEL_ONLY = ("bluebird", "dog", "face4", "snow-rte", "snow-temp", "sp_amt")
-"""The sets without features that :func:`load_label_only` knows."""
+CROWDS = (
+    *LABEL_ONLY, "adult2", "civilcomments", "d_sentiment", "llmbar_human", "product",
+    "relex_treat", "trec", "web", "youtube", "zencrowd_all",
+)  # fmt: skip
+"""The sets without features that :func:`load_crowd` knows."""
 
 ANESTHESIA = """
     1111111 3334334 1122122 2223121 2223222 2223322 1122111 3333433 2222223
@@ -236,25 +240,36 @@ def load_labelme(*, download: bool = True) -> Dataset:
     )
 
 
-def load_label_only(name: str) -> Dataset:
-    """Return a real crowd with gold and without features; nothing is downloaded.
+def load_crowd(name: str) -> Dataset:
+    """Return a real crowd with gold, some with features; nothing is downloaded.
 
     Parameters
     ----------
     name : str
-        One of :data:`LABEL_ONLY`: "bluebird" and "dog" (Zhang et al., 2014), "face4"
-        (Zheng et al., 2017), "snow-rte" and "snow-temp" (Snow et al., 2008), "sp_amt"
-        (Active Crowd Toolkit).
+        One of :data:`CROWDS`: "bluebird" and "dog" (Zhang et al., 2014), "snow-rte" and
+        "snow-temp" (Snow et al., 2008), "sp_amt" (Active Crowd Toolkit), "face4",
+        "adult2", "product", "trec", "web" and "zencrowd_all" (Zheng et al., 2017),
+        "d_sentiment"; with features also "civilcomments", "llmbar_human" (judged by
+        language models), "relex_treat" and "youtube" (judged by rules).
     """
-    one_of(name, LABEL_ONLY, "name")
-    folder = _folder(f"label-only/{name}", ("labels.csv", "gold.csv", "classes.json"))
-    table = pd.read_csv(folder / "labels.csv")
-    classes = np.array(json.loads((folder / "classes.json").read_text()), dtype=object)
-    gold = pd.read_csv(folder / "gold.csv").sort_values("item")
-    table["label"] = classes[table["label"]]
-    answers = Annotations.from_frame(table, items=gold["item"], classes=classes)
-    truth = _gold_series(answers.items, classes[gold["gold"]])
-    return Dataset(name=name, answers=answers, classes=answers.classes, gold=truth)
+    one_of(name, CROWDS, "name")
+    place = "label-only" if name in LABEL_ONLY else "crowds"
+    folder = _folder(f"{place}/{name}", ("labels.csv", "gold.csv", "classes.json"))
+    text: dict[str, Any] = {"dtype": str, "keep_default_na": False}
+    table = pd.read_csv(folder / "labels.csv", **text)
+    gold = pd.read_csv(folder / "gold.csv", **text)
+    classes = np.array(json.loads((folder / "classes.json").read_text()), dtype=str)
+    if not set(table["label"]) <= set(classes.tolist()):  # codes of the classes
+        table["label"] = classes[table["label"].astype(int)]
+        gold["gold"] = classes[gold["gold"].astype(int)]
+    items, X = None, None
+    if (folder / "features.npz").is_file():
+        with np.load(folder / "features.npz") as found:
+            items, X = found["items"].astype(str), found["X"]
+    answers = Annotations.from_frame(table, items=items, classes=classes)
+    known = gold[gold["item"].isin(answers.items)]
+    truth = _gold_series(known["item"].to_numpy(), known["gold"].to_numpy())
+    return Dataset(name=name, answers=answers, classes=classes, gold=truth, X=X)
 
 
 def load_sentiment() -> Dataset:

@@ -80,15 +80,6 @@ def test_evidence_and_soft_counts_are_adjoint(seed, size):
     assert_allclose(left, right, rtol=1e-10)
 
 
-@given(seeds, sizes)
-def test_evidence_of_others_removes_the_items_own_part_from_the_counts(seed, size):
-    answers, codes, _, proba = made(seed, size)
-    counts = crowd.soft_counts(answers, proba) + 0.7
-    got = crowd.evidence_of_others(answers, counts, proba)
-    want = oracles.evidence_of_others(counts, proba, *codes)
-    assert_allclose(got, want, rtol=1e-9, atol=1e-9)
-
-
 @given(seeds)
 def test_posterior_agrees_with_loops_and_leaves_its_input_alone(seed):
     log_joint = np.random.default_rng(seed).normal(0, 3, (7, 3))

@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose
 
 import contract
 import oracles
-from wisecrowd import BCC, Annotations, InputError, metrics
-from wisecrowd.answers import Answers
-from wisecrowd.maths import crowd, dependence, dirichlet, pairs
+from wisecrowd import BCC, Annotations, InputError
+from wisecrowd.maths import crowd, pairs
 
 seeds = st.integers(0, 10**6)
 PRIORS = ("learned", "flat", "diagonal")
@@ -82,9 +81,8 @@ def test_the_bound_never_exceeds_the_evidence(prior, seed):
 def test_the_bound_is_the_evidence_where_all_classes_are_known():
     answers, codes, shape = drawn(3)
     gold = dict(enumerate([0, 1, 0, 1, 1, 0, 2]))
-    model = BCC(annotator_prior="diagonal", max_iter=1, tol=None).fit(
-        answers, gold=gold
-    )
+    model = BCC(annotator_prior="diagonal", dependence=0, max_iter=1, tol=None)
+    model.fit(answers, gold=gold)
     want = oracles.polya_log_evidence([3, 3, 1], [10.0] * 3)
     proba = np.eye(3)[list(gold.values())]
     counts = oracles.soft_counts(proba, *codes, shape)
@@ -109,7 +107,8 @@ def test_a_learned_prior_has_a_higher_bound_than_the_one_it_starts_from():
 def test_intervals_shrink_with_answers_and_hold_the_mean():
     widths = []
     for n_items in (20, 200, 2000):
-        model = BCC(annotator_prior="diagonal").fit(contract.crowd(n_items=n_items))
+        model = BCC(annotator_prior="diagonal", dependence=0)
+        model.fit(contract.crowd(n_items=n_items))
         low, high = model.confusion_interval(0.9)
         assert ((low < model.confusion_) & (model.confusion_ < high)).all()
         summary = model.annotator_summary(level=0.9)
@@ -128,45 +127,6 @@ def test_history_of_an_earlier_fit_is_taken_over():
     assert (model.confusion_counts_.sum((1, 2)) > 200).all()
 
 
-def together(seed, correlation, n_items=600):
-    """Annotators who err together, as in tests/maths/test_dependence.py."""
-    rng = np.random.RandomState(seed)
-    confusion = np.full((20, 3, 3), 0.15) + 0.55 * np.eye(3)
-    who = np.argsort(rng.random_sample((n_items, 20)), axis=1)[:, :8].ravel()
-    item, truth = np.repeat(np.arange(n_items), 8), rng.randint(3, size=n_items)
-    asked = Answers.from_codes(item, who, 0 * who, (n_items, 20, 3, 3))
-    said = dependence.simulated_answers(asked, confusion, truth, correlation, rng)
-    triples = asked.item, asked.annotator, said
-    return Annotations.from_triples(
-        *triples,
-        items=range(n_items),
-        annotators=range(20),
-        classes=range(3),
-        answers=range(3),
-    ), truth
-
-
-@pytest.mark.parametrize("seed", range(2))
-# Of a strong dependence most is hidden: a crowd that errs as one looks right.
-@pytest.mark.parametrize(("correlation", "seen"), [(0.1, 0.1), (0.4, 0.07)])
-def test_a_crowd_that_errs_together_counts_less(seed, correlation, seen):
-    answers, truth = together(seed, correlation)
-    textbook, model = BCC(dependence=None).fit(answers), BCC().fit(answers)
-    assert textbook.dependence_ == 0
-    assert model.dependence_ == pytest.approx(seen, abs=0.04)
-    assert (model.labels_ == textbook.labels_).mean() > 0.98
-    worse, better = (metrics.log_loss(truth, m.label_proba_) for m in (textbook, model))
-    assert better < 0.8 * worse
-    # New items are labelled in the same way.
-    again = metrics.log_loss(truth, model.predict_proba(answers))
-    assert again == pytest.approx(better, rel=0.15)
-
-
-def test_independent_annotators_count_in_full():
-    answers, _ = together(0, correlation=0.0)
-    assert BCC().fit(answers).dependence_ < 0.03
-
-
 def test_a_given_dependence_is_kept_and_a_wrong_one_refused():
     answers = contract.crowd(n_items=30)
     model = BCC(dependence=0.2).fit(answers)
@@ -175,18 +135,3 @@ def test_a_given_dependence_is_kept_and_a_wrong_one_refused():
     for wrong in (-0.1, 1.5, "much"):
         with pytest.raises(InputError, match="dependence="):
             BCC(dependence=wrong).fit(answers)
-
-
-@pytest.mark.filterwarnings("ignore:.*new:UserWarning")
-def test_strangers_who_agree_are_two():
-    model = BCC(dependence=0.5).fit(contract.crowd(n_items=30))
-    answers = [["x", "x"], ["new", "newer"], ["dog", "dog"]]
-    asked = Annotations.from_triples(*answers, classes=["cat", "dog", "owl"])
-    new = dirichlet.mean(model.annotator_prior_.mean(0))[:, 1]
-    share = model.learned_.skills.hard_share
-    weight = oracles.answer_weight([0, 0], 1, 0.5)
-    given, log_class = np.array([new, new]), np.log(model.class_prior_)[None]
-    want, _, _ = oracles.with_decoys(
-        given, [0, 0], [1, 1], weight, weight * log_class, share, 0.5
-    )
-    assert_allclose(model.predict_proba(asked)[0], want[0], rtol=1e-9)

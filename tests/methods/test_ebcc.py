@@ -42,7 +42,9 @@ def test_an_update_is_that_of_the_paper(seed):
 @given(seeds)
 @settings(max_examples=10)
 def test_the_bound_never_falls(seed):
-    model = EBCC(n_subtypes=3, n_starts=1, max_iter=15, tol=None).fit(drawn(seed))
+    model = EBCC.as_published(n_subtypes=3, n_starts=1, max_iter=15, tol=None).fit(
+        drawn(seed)
+    )
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
@@ -54,7 +56,9 @@ def test_the_published_prior_has_four_and_ones():
 def test_one_subtype_is_bcc():
     answers = contract.crowd(n_items=60)
     loop = {"max_iter": 40, "tol": None, "class_pseudo_items": 2.0}
-    one = EBCC(n_subtypes=1, n_starts=1, annotator_prior="diagonal", **loop)
+    one = EBCC.as_published(
+        n_subtypes=1, n_starts=1, annotator_prior="diagonal", **loop
+    )
     bcc = BCC(annotator_prior="diagonal", dependence=None, **loop)
     one.fit(answers)
     bcc.fit(answers)
@@ -67,10 +71,13 @@ def test_one_subtype_is_bcc():
 
 def test_the_start_with_the_highest_bound_is_kept():
     answers = contract.crowd(n_items=40)
-    several = EBCC(n_starts=4).fit(answers).trace_["bound"].iloc[-1]
+    several = EBCC.as_published(n_starts=4).fit(answers).trace_["bound"].iloc[-1]
     rng = np.random.RandomState(0)
     alone = [
-        EBCC(n_starts=1, random_state=rng).fit(answers).trace_["bound"].iloc[-1]
+        EBCC.as_published(n_starts=1, random_state=rng)
+        .fit(answers)
+        .trace_["bound"]
+        .iloc[-1]
         for _ in range(4)
     ]
     assert_allclose(several, max(alone))
@@ -78,7 +85,7 @@ def test_the_start_with_the_highest_bound_is_kept():
 
 def test_gold_rules_out_all_subtypes_of_other_classes():
     answers = contract.crowd()
-    model = EBCC(n_starts=1).fit(answers, gold={"i00": "owl"})
+    model = EBCC.as_published(n_starts=1).fit(answers, gold={"i00": "owl"})
     assert_allclose(model.label_proba_[0], [0, 0, 1], atol=1e-12)
 
 
@@ -96,7 +103,10 @@ def test_subtypes_are_found_where_there_are_some_and_else_left_empty():
     for apart in (0.0, 0.6):
         answers, _, _ = two_subtypes(0, apart)
         one, two = (
-            EBCC(n_subtypes=m, n_starts=3).fit(answers).trace_["bound"].iloc[-1]
+            EBCC.as_published(n_subtypes=m, n_starts=3)
+            .fit(answers)
+            .trace_["bound"]
+            .iloc[-1]
             for m in (1, 2)
         )
         gain.append(two - one)
@@ -106,14 +116,14 @@ def test_subtypes_are_found_where_there_are_some_and_else_left_empty():
 
 def test_the_subtypes_come_back():
     answers, truth, odd = two_subtypes(1, 0.6)
-    model = EBCC(n_subtypes=2).fit(answers)
+    model = EBCC.as_published(n_subtypes=2).fit(answers)
     assert (model.labels_ == truth).mean() > 0.94
     share = np.array([odd[truth == k].mean() for k in (0, 1)])
     assert_allclose(np.sort(model.learned_.skills.shares, 1)[:, 0], share, atol=0.08)
 
 
 def test_predictions_are_a_mixture_over_subtypes():
-    model = EBCC(n_subtypes=2, n_starts=1).fit(contract.crowd())
+    model = EBCC.as_published(n_subtypes=2, n_starts=1).fit(contract.crowd())
     skills = model.learned_.skills
     assert isinstance(skills, Subtypes)
     asked = Annotations.from_triples(
@@ -133,4 +143,4 @@ def test_predictions_are_a_mixture_over_subtypes():
 )
 def test_a_wrong_setting_is_refused(wrong):
     with pytest.raises(InputError, match=f"{next(iter(wrong))}=0"):
-        EBCC(**wrong).fit(contract.crowd())
+        EBCC.as_published(**wrong).fit(contract.crowd())

@@ -39,7 +39,9 @@ def test_better_params_are_better(seed):
 @pytest.mark.parametrize("class_prior", ["uniform", "learned"])
 @given(seed=seeds)
 def test_the_log_posterior_never_falls(class_prior, seed):
-    model = GLAD(class_prior=class_prior, max_iter=8, tol=None).fit(drawn(seed))
+    model = GLAD.as_published(class_prior=class_prior, max_iter=8, tol=None).fit(
+        drawn(seed)
+    )
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
@@ -47,7 +49,7 @@ def test_the_log_posterior_never_falls(class_prior, seed):
 @given(seeds)
 def test_the_bound_is_the_log_posterior_at_the_parameters_found(seed):
     answers = drawn(seed)
-    model = GLAD(max_iter=4, tol=None).fit(answers)
+    model = GLAD.as_published(max_iter=4, tol=None).fit(answers)
     log_easiness = np.log(model.easiness_)
     rows = answers.item, answers.annotator, answers.answer
     evidence = oracles.glad_evidence(model.ability_, log_easiness, *rows, (N, C))
@@ -60,7 +62,7 @@ def test_the_bound_is_the_log_posterior_at_the_parameters_found(seed):
 
 def test_the_end_is_stationary():
     answers = drawn(1)
-    model = GLAD(max_iter=200, tol=None).fit(answers)
+    model = GLAD.as_published(max_iter=200, tol=None).fit(answers)
     params = Params(model.ability_, np.log(model.easiness_))
     right = answers.codes.right_proba(model.label_proba_)
     _, slope = expected_log_joint(params, right, answers.codes, Spread(1.0, 1.0))
@@ -75,7 +77,7 @@ def test_ability_and_easiness_come_back():
     right = 1 / (1 + np.exp(-ability * np.exp(easiness)[:, None]))
     other = (truth[:, None] + rng.integers(1, 3, right.shape)) % 3
     hit = rng.random(right.shape) < right
-    model = GLAD().fit(np.where(hit, truth[:, None], other))
+    model = GLAD.as_published().fit(np.where(hit, truth[:, None], other))
     assert np.corrcoef(model.ability_, ability)[0, 1] > 0.95
     assert np.corrcoef(np.log(model.easiness_), easiness)[0, 1] > 0.7
     assert (model.labels_ == truth).mean() > 0.95
@@ -93,8 +95,8 @@ def test_answers_that_are_not_classes_are_left_out_with_a_warning():
     wider = answers.merge(Annotations.from_frame(more, **options))
     wider = Annotations.from_frame(wider.to_frame(), **options)
     with pytest.warns(UserWarning, match=r"^5 of \d+ answers do not name a class"):
-        model = GLAD().fit(wider)
-    alone = GLAD().fit(answers)
+        model = GLAD.as_published().fit(wider)
+    alone = GLAD.as_published().fit(answers)
     assert_allclose(model.label_proba_, alone.label_proba_, atol=1e-9)
     assert_allclose(model.ability_, alone.ability_, atol=1e-9)
     assert model.confusion_.shape == (4, 3, 4)
@@ -102,7 +104,7 @@ def test_answers_that_are_not_classes_are_left_out_with_a_warning():
 
 
 def test_confusion_is_that_of_the_ability_on_a_typical_item():
-    model = GLAD().fit(contract.crowd())
+    model = GLAD.as_published().fit(contract.crowd())
     easiness = np.exp(np.log(model.easiness_).mean())
     for a, ability in enumerate(model.ability_):
         right = 1 / (1 + np.exp(-ability * easiness))
@@ -114,7 +116,7 @@ def test_confusion_is_that_of_the_ability_on_a_typical_item():
 
 
 def test_new_items_have_average_easiness_and_new_annotators_average_ability():
-    model = GLAD().fit(contract.crowd())
+    model = GLAD.as_published().fit(contract.crowd())
     asked = Annotations.from_triples(
         ["x", "y"], ["ann", "eve"], ["dog", "dog"], classes=["cat", "dog", "owl"]
     )
@@ -128,10 +130,10 @@ def test_new_items_have_average_easiness_and_new_annotators_average_ability():
 
 def test_an_unknown_class_prior_is_refused():
     with pytest.raises(InputError, match="class_prior='flat'"):
-        GLAD().set_params(class_prior="flat").fit(contract.crowd())
+        GLAD.as_published().set_params(class_prior="flat").fit(contract.crowd())
 
 
 @pytest.mark.parametrize("spread", [0, 0.0, -1])
 def test_a_spread_that_is_none_is_refused(spread):
     with pytest.raises(InputError, match=rf"ability_spread={spread} .* above 0"):
-        GLAD(ability_spread=spread).fit(contract.crowd())
+        GLAD.as_published(ability_spread=spread).fit(contract.crowd())

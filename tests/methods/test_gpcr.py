@@ -18,9 +18,9 @@ from wisecrowd.methods.gpcr import loop, vgpcr
 seeds = st.integers(0, 10**6)
 N, A, K, D = 6, 4, 3, 2
 METHODS = {
-    "vgpcr": VGPCR(),
-    "rffgpcr": RFFGPCR(n_frequencies=5),
-    "vffgpcr": VFFGPCR(n_frequencies=5),
+    "vgpcr": VGPCR.as_published(),
+    "rffgpcr": RFFGPCR.as_published(n_frequencies=5),
+    "vffgpcr": VFFGPCR.as_published(n_frequencies=5),
 }
 each = pytest.mark.parametrize("name", METHODS)
 
@@ -65,7 +65,9 @@ def test_the_bound_and_the_labels_are_those_of_the_oracle(seed):
     prior = np.random.default_rng(seed).uniform(0.5, 3, (A, 2, K))
     fixed = {"learn_kernel": False, "length_scale": 0.8, "variance": 2.0}
     held = {"annotator_prior": prior, "scaling": "none", "tol": None, **fixed}
-    before, after = (VGPCR(max_iter=n, **held).fit(X, answers) for n in (2, 3))
+    before, after = (
+        VGPCR.as_published(max_iter=n, **held).fit(X, answers) for n in (2, 3)
+    )
     rows = rows_of(answers)
     prior_cov = oracles.covariance_table(X, X, 2.0, 0.8)
     f = full_process.predicted(before.learned_.classifier, prior_cov)
@@ -120,7 +122,9 @@ def direct_maximum(X, answers, start, variance, scale):
 def test_the_loop_arrives_at_the_maximum_over_all_parameters(seed):
     X, answers = drawn(seed, n_items=4, n_annotators=2)
     fixed = {"learn_kernel": False, "length_scale": 1.5, "variance": 2.0}
-    model = VGPCR(scaling="none", tol=1e-12, max_iter=10_000, **fixed).fit(X, answers)
+    model = VGPCR.as_published(scaling="none", tol=1e-12, max_iter=10_000, **fixed).fit(
+        X, answers
+    )
     votes = oracles.vote_proba(answers.codes.votes(), answers.gold_codes)[:, 1]
     want, q = direct_maximum(X, answers, votes, 2.0, 1.5)
     assert_allclose(model.trace_["bound"].iloc[-1], want, atol=1e-6)
@@ -131,7 +135,7 @@ def test_the_loop_arrives_at_the_maximum_over_all_parameters(seed):
 @settings(max_examples=5)
 def test_the_bound_is_at_most_the_log_evidence(seed):
     X, answers = drawn(seed, n_items=3, n_annotators=2)
-    model = VGPCR(scaling="none").fit(X, answers)
+    model = VGPCR.as_published(scaling="none").fit(X, answers)
     prior_cov = oracles.covariance_table(X, X, model.variance_, model.length_scale_)
     prior_cov += 1e-9 * np.eye(3)
     exact = oracles.gpcr_log_evidence(rows_of(answers), np.ones((2, 2, K)), prior_cov)
@@ -153,7 +157,7 @@ def test_the_kernel_stays_within_its_limits():
     rng = np.random.default_rng(0)  # features that say nothing: the variance vanishes
     X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, (40, 3))
     with np.errstate(all="raise", under="ignore"):
-        model = VGPCR(max_iter=60, tol=None).fit(X, y)
+        model = VGPCR.as_published(max_iter=60, tol=None).fit(X, y)
     assert model.variance_ * (1 + 1e-9) >= 1 / loop.LARGEST_VARIANCE
     assert model.variance_ < 1
     assert np.isfinite(model.trace_.to_numpy()).all()
@@ -177,11 +181,13 @@ def test_random_features_approach_the_full_process():
     X, y, _ = contract.two_clouds()
     fixed = {"learn_kernel": False, "length_scale": 1.0, "variance": 3.0}
     loop_of = {"max_iter": 10, "tol": None, **fixed}
-    want = VGPCR(**loop_of).fit(X, y).predict_proba(X)[:, 1]
+    want = VGPCR.as_published(**loop_of).fit(X, y).predict_proba(X)[:, 1]
 
     def error(n_frequencies):
         found = [
-            RFFGPCR(n_frequencies=n_frequencies, random_state=seed, **loop_of)
+            RFFGPCR.as_published(
+                n_frequencies=n_frequencies, random_state=seed, **loop_of
+            )
             .fit(X, y)
             .predict_proba(X)[:, 1]
             for seed in range(6)
@@ -247,11 +253,13 @@ def test_more_than_two_classes_are_refused_and_other_methods_named(name):
 def test_more_items_than_memory_can_hold_are_refused_before_they_are_tried():
     n_items = vgpcr.MOST_ITEMS + 1
     with pytest.raises(InputError, match=r"25,001 are more .* RFFGPCR"):
-        VGPCR().fit(np.zeros((n_items, 1)), np.arange(n_items) % 2)
+        VGPCR.as_published().fit(np.zeros((n_items, 1)), np.arange(n_items) % 2)
     few = np.full((n_items, 1), -1)
     few[:4, 0] = [0, 1, 0, 1]  # those without an answer do not count
     X = np.arange(n_items)[:, None] % 2
-    assert VGPCR(max_iter=1, tol=None).fit(X, few).labels_.shape == (n_items,)
+    assert VGPCR.as_published(max_iter=1, tol=None).fit(X, few).labels_.shape == (
+        n_items,
+    )
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def drawn(seed):
 @given(seeds)
 @settings(max_examples=6)
 def test_the_bound_never_falls(seed):
-    model = Raykar(l2=0.5, max_iter=8, tol=None).fit(*drawn(seed))
+    model = Raykar.as_published(l2=0.5, max_iter=8, tol=None).fit(*drawn(seed))
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
@@ -39,10 +39,10 @@ def test_the_bound_never_falls(seed):
 def test_the_bound_and_the_labels_are_those_of_the_oracle(seed):
     X, answers = drawn(seed)
     prior = np.random.default_rng(seed).uniform(1, 3, (C, K))
-    model = Raykar(
+    model = Raykar.as_published(
         l2=0.5, annotator_prior=prior, scaling="none", max_iter=3, tol=None
     ).fit(X, answers)
-    before = Raykar(
+    before = Raykar.as_published(
         l2=0.5, annotator_prior=prior, scaling="none", max_iter=2, tol=None
     ).fit(X, answers)
     codes = answers.codes
@@ -63,10 +63,10 @@ def test_the_bound_and_the_labels_are_those_of_the_oracle(seed):
 def test_without_features_it_is_dawid_skene(prior):
     answers = contract.crowd(n_items=80)
     loop = {"annotator_prior": prior, "max_iter": 300, "tol": 1e-10}
-    want = DawidSkene(**loop).fit(answers)
+    want = DawidSkene.as_published(**loop).fit(answers)
     for value in (0.0, 7.0):
         constant = np.full((80, 2), value)
-        got = Raykar(**loop).fit(constant, answers, items=answers.items)
+        got = Raykar.as_published(**loop).fit(constant, answers, items=answers.items)
         assert_allclose(got.label_proba_, want.label_proba_, atol=1e-4)
         assert_allclose(got.confusion_, want.confusion_, atol=1e-4)
         assert_allclose(got.trace_["bound"].iloc[-1], want.trace_["bound"].iloc[-1])
@@ -80,7 +80,7 @@ def test_with_one_perfect_annotator_it_is_scikit_learns_regression(n_classes):
     z = rng.integers(n_classes, size=150)
     X = rng.normal(size=(150, 3)) + np.eye(n_classes)[z][:, :1] + 0.5 * z[:, None]
     right = np.eye(n_classes) * 1e11 + 1
-    model = Raykar(
+    model = Raykar.as_published(
         l2=4.0, annotator_prior=right, scaling="none", tol=1e-12, max_iter=300
     ).fit(X, z)
     # The hundredth of an item of every class at x = 0.
@@ -97,13 +97,13 @@ def test_with_one_perfect_annotator_it_is_scikit_learns_regression(n_classes):
 def test_coefficients_are_in_the_units_of_x():
     X, y, _ = contract.two_clouds()
     units = np.array([1e-3, 1e5])
-    model = Raykar().fit(X * units + 7 * units, y)
+    model = Raykar.as_published().fit(X * units + 7 * units, y)
     scores = (X * units + 7 * units) @ model.coef_ + model.intercept_
     proba, _ = oracles.normalised(scores)
     assert_allclose(proba, model.predict_proba(X * units + 7 * units), rtol=1e-6)
     assert_allclose(
         model.predict_proba(X * units + 7 * units)[:, 1].round(),
-        Raykar(scaling="each").fit(X, y).predict(X),
+        Raykar.as_published(scaling="each").fit(X, y).predict(X),
     )
 
 
@@ -115,9 +115,9 @@ def test_classes_and_annotators_come_back():
     wrong = (truth[:, None] + rng.integers(1, 3, (400, 4))) % 3
     y = np.where(rng.random((400, 4)) < skill, truth[:, None], wrong)
     y[rng.random(y.shape) < 0.4] = -1
-    model = Raykar().fit(X, y)
+    model = Raykar.as_published().fit(X, y)
     assert (model.labels_ == truth).mean() > (
-        DawidSkene().fit(y).labels_ == truth
+        DawidSkene.as_published().fit(y).labels_ == truth
     ).mean()
     accuracy = np.diagonal(model.confusion_, axis1=1, axis2=2).mean(1)
     assert_allclose(accuracy, skill, atol=0.08)

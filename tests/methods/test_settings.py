@@ -29,6 +29,7 @@ BASE = {
     "majority-vote": {},
     "dawid-skene": {},
     "bcc": {"dependence": 0.1},
+    "consensus": {},
     "ebcc": {},
     "glad": {},
     "crowd-em": {"dependence": 0.1},
@@ -42,6 +43,7 @@ BASE = {
     "yan": {},
 }
 LOOP: dict[str, Any] = {"max_iter": {"max_iter": 2, "tol": None}, "tol": {"tol": 0.1}}
+POOLED = {"dependence": {"dependence": 0.3}}
 PRIOR = {"annotator_prior": {"annotator_prior": [[9.0, 1.0], [2.0, 5.0]]}}
 OF_GP: dict[str, dict[str, Any]] = {
     "n_inducing": {"n_inducing": 5},
@@ -59,6 +61,7 @@ OF_GP: dict[str, dict[str, Any]] = {
 SCALED = {"scaling": {"scaling": "each"}}
 GPCR: dict[str, dict[str, Any]] = {
     **LOOP,
+    **POOLED,
     **PRIOR,
     **SCALED,
     "length_scale": {"length_scale": 0.3},
@@ -71,6 +74,7 @@ FOURIER = {
     "random_state": {"random_state": 1},
 }
 OF_NETWORK: dict[str, dict[str, Any]] = {
+    **POOLED,
     "network": {"network": MLP(hidden=())},
     "scaling": {"scaling": "none"},
     "batch_size": {"batch_size": 13},
@@ -95,14 +99,20 @@ ALTERNATIVES = {
         "regularizer": {"regularizer": "trace"},
     },
     "majority-vote": {"ties": {"ties": "first"}, "random_state": {"random_state": 1}},
-    "dawid-skene": {**LOOP, **PRIOR, "dependence": {"dependence": 0.3}},
+    "dawid-skene": {**LOOP, **PRIOR, **POOLED},
     "bcc": {
         **LOOP,
         **PRIOR,
-        "dependence": {"dependence": 0.3},
+        **POOLED,
         "class_pseudo_items": {"class_pseudo_items": 1},
     },
+    "consensus": {
+        **POOLED,
+        "groups": {"groups": {0: "same", 1: "same"}},
+        "max_iter": {"max_iter": 1},
+    },
     "ebcc": {
+        **POOLED,
         "max_iter": {"max_iter": 2, "tol": None},
         "tol": {"tol": 1e-2},
         **PRIOR,
@@ -114,6 +124,7 @@ ALTERNATIVES = {
     },
     "glad": {
         **LOOP,
+        **POOLED,
         "class_prior": {"class_prior": "learned"},
         "ability_spread": {"ability_spread": 2},
         "easiness_spread": {"easiness_spread": 0.5},
@@ -123,23 +134,24 @@ ALTERNATIVES = {
         "estimator": {"estimator": LogisticRegression()},
         "n_rounds": {"n_rounds": 1},
         "n_folds": {"n_folds": 3},
-        "dependence": {"dependence": 0.3},
+        **POOLED,
         "random_state": {"random_state": 1},
     },
-    "gpep": {**LOOP, **PRIOR, **SCALED},
-    "raykar": {**LOOP, **PRIOR, **SCALED, "l2": {"l2": 30}},
+    "gpep": {**LOOP, **PRIOR, **SCALED, **POOLED},
+    "raykar": {**LOOP, **PRIOR, **SCALED, **POOLED, "l2": {"l2": 30}},
     "rffgpcr": FOURIER,
     "svgp": OF_GP,
     "svgpcr": {
         **OF_GP,
         **PRIOR,
         "posterior": {"posterior": "factorised"},
-        "dependence": {"dependence": 0.3},
+        **POOLED,
     },
     "vffgpcr": FOURIER,
     "vgpcr": GPCR,
     "yan": {
         **LOOP,
+        **POOLED,
         **SCALED,
         "l2": {"l2": 30},
         "annotator_l2": {"annotator_l2": 1},
@@ -240,7 +252,7 @@ def test_tol_stops_a_fit(fitted):
 @pytest.mark.parametrize(
     "name",
     [
-        *("dawid-skene", "bcc", "ebcc", "glad", "crowd-em", "gpep"),
+        *("dawid-skene", "bcc", "consensus", "ebcc", "glad", "crowd-em", "gpep"),
         *("raykar", "rffgpcr", "vffgpcr", "vgpcr", "yan"),
     ],
 )
@@ -275,6 +287,7 @@ def test_the_settings_of_an_object_count(fitted):
 
 
 WHOLE = {
+    "consensus": {"dependence": 0},
     "dawid-skene": {"tol": 1},
     "bcc": {"tol": 1, "dependence": 0, "class_pseudo_items": 2},
     "ebcc": {"tol": 1, "subtype_pseudo_items": 1, "class_pseudo_items": 2},

@@ -27,7 +27,9 @@ def drawn(seed):
 @given(seeds)
 @settings(max_examples=6)
 def test_the_bound_never_falls(seed):
-    model = Yan(l2=0.5, annotator_l2=0.5, max_iter=8, tol=None).fit(*drawn(seed))
+    model = Yan.as_published(l2=0.5, annotator_l2=0.5, max_iter=8, tol=None).fit(
+        *drawn(seed)
+    )
     bound = model.trace_["bound"].to_numpy()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
@@ -37,7 +39,7 @@ def test_the_bound_never_falls(seed):
 def test_the_bound_and_the_labels_are_those_of_the_oracle(seed):
     X, answers = drawn(seed)
     given_ = {"l2": 0.5, "annotator_l2": 0.7, "scaling": "none"}
-    model = Yan(**given_, max_iter=3, tol=None).fit(X, answers)
+    model = Yan.as_published(**given_, max_iter=3, tol=None).fit(X, answers)
     skills, found = model.learned_.skills, model.learned_.classifier
     codes = answers.codes
     rows = codes.item, codes.annotator, codes.answer
@@ -77,11 +79,11 @@ def by_region(seed, n_classes, n_items=500):
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_who_is_right_where_comes_back(n_classes):
     X, answers, truth, slope = by_region(0, n_classes)
-    model = Yan(scaling="none").fit(X[:400], answers[:400])
+    model = Yan.as_published(scaling="none").fit(X[:400], answers[:400])
     found = model.learned_.skills.weights[:, -1]
     assert np.corrcoef(found, slope)[0, 1] > 0.95
     assert (model.labels_ == truth[:400]).mean() > 0.93
-    raykar = Raykar().fit(X[:400], answers[:400])
+    raykar = Raykar.as_published().fit(X[:400], answers[:400])
     assert (model.labels_ == truth[:400]).mean() > (
         raykar.labels_ == truth[:400]
     ).mean()
@@ -93,7 +95,7 @@ def test_who_is_right_where_comes_back(n_classes):
 
 def test_an_answer_counts_by_the_features_of_its_item():
     X, answers, _, _ = by_region(0, 2)
-    model = Yan().fit(X, answers)
+    model = Yan.as_published().fit(X, answers)
     asked = np.array([[1.25, 1.25, 2.0], [1.25, 1.25, -2.0]])  # between the classes
     said = np.full((2, 5), -1)
     said[:, 0] = 1  # who is right where the last feature is large
@@ -114,14 +116,14 @@ def test_answers_that_are_not_classes_are_left_out_with_a_warning():
     options = {"classes": contract.CLASSES, "answers": ["?"]}
     wider = Annotations.from_frame(frame, **options)
     with pytest.warns(UserWarning, match="do not name a class.*Yan knows no other"):
-        Yan().fit(contract.features(wider), wider, items=wider.items)
+        Yan.as_published().fit(contract.features(wider), wider, items=wider.items)
 
 
 def test_no_answer_names_a_class_and_all_classes_are_as_likely():
     options = {"classes": ["a", "b"], "answers": ["?"]}
     answers = Annotations.from_matrix([["?"], ["?"], ["?"]], **options)
     with pytest.warns(UserWarning, match="3 of 3 answers do not name a class"):
-        model = Yan().fit(np.eye(3), answers)
+        model = Yan.as_published().fit(np.eye(3), answers)
     assert_allclose(model.label_proba_, 0.5)
 
 
@@ -129,4 +131,4 @@ def test_no_answer_names_a_class_and_all_classes_are_as_likely():
 def test_a_wrong_precision_is_refused(wrong):
     X, answers = drawn(0)
     with pytest.raises(InputError, match="annotator_l2="):
-        Yan(annotator_l2=wrong).fit(X, answers)
+        Yan.as_published(annotator_l2=wrong).fit(X, answers)

@@ -15,9 +15,9 @@ from wisecrowd.results.run_folder import read_findings, write_findings
 KEYS = [
     "wisecrowd", "method", "settings", "read", "notes", "n_items", "n_annotators",
     "n_answers", "n_certain", "settled_at", "n_settled", "expected_error", "bound",
-    "seconds", "dependence", "answers_per_item", "independent_answers_per_item", "gold",
-    "calibration", "adversaries", "spammers", "sentences", "classes", "items_per_class",
-    "labels", "annotators",
+    "seconds", "dependence", "answers_per_item", "independent_answers_per_item",
+    "independent_answers_interval", "gold", "calibration", "adversaries",
+    "spammers", "sentences", "classes", "items_per_class", "labels", "annotators",
 ]  # fmt: skip
 
 

@@ -80,16 +80,6 @@ def test_only_csv_and_parquet_can_be_written(tmp_path):
     check_table_file(None, [], force=False)
 
 
-def test_classes_that_are_numbers_can_be_mistaken_for_one_another(tmp_path):
-    answers = wc.Annotations.from_matrix([[0, 0, 1], [1, 1, 1], [0, 0, 0]] * 9)
-    model = wc.BCC(dependence=0.1).fit(answers)
-    write_run(model, answers, tmp_path)
-    table = pd.read_parquet(tmp_path / "labels.parquet")
-    assert table["mistaken_for"][:3].fillna(-1).tolist() == [1, -1, -1]
-    text = (tmp_path / "labels.csv").read_text().splitlines()
-    assert [line.split(",")[7] for line in text[:4]] == ["mistaken_for", "1", "", ""]
-
-
 @pytest.mark.parametrize("name", ["NA", "nan", "null", "N/A", "None"])
 def test_a_class_called_like_a_missing_value_comes_back(name, tmp_path):
     said = [name, "other"] * 6

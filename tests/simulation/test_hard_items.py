@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from wisecrowd.maths.dependence import right_together
 
 import oracles
 from wisecrowd._checks import InputError
@@ -106,7 +105,7 @@ def test_the_correlation_given_the_class_is_the_variance_of_the_accuracy_over_it
     own = np.where(right, np.repeat(truth, 6), wrong).astype(np.int32)
     answers = misled(everyone_answers(n_items, R.shape).with_answer(own), R, hard, rng)
     known = np.eye(n_classes)[truth]
-    got = right_together(answers, mean_confusion(R, truth, hard), known)
+    got = oracles.right_together(answers, mean_confusion(R, truth, hard), known)
     assert 0.1 < want < 0.3
     assert got == pytest.approx(want, abs=0.015)
 

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from wisecrowd.maths.dependence import right_together
 
 import oracles
 from wisecrowd._checks import InputError
@@ -91,7 +90,7 @@ def test_a_slip_is_the_correlation_within_a_group_and_changes_no_frequency():
     known = np.eye(3)[truth]
     for members, want in (([0, 2, 4], slip), ([1, 3], slip), ([0, 1], 0.0)):
         pair = answers.some(np.isin(answers.annotator, members))
-        assert right_together(pair, R, known) == pytest.approx(want, abs=0.03)
+        assert oracles.right_together(pair, R, known) == pytest.approx(want, abs=0.03)
     assert rows_within_five_errors(answers, truth, R)
 
 

@@ -1,10 +1,8 @@
 """Dirichlet confusion matrices against loops."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.stats import beta
 
 import oracles
@@ -15,11 +13,11 @@ N, A, C, K = 7, 5, 3, 4
 NAMES = np.arange(A)
 
 
-def made(drawn, dependence=0.0, each=False):
+def made(drawn, each=False):
     """Some posterior; the prior is shared, or one table per annotator."""
     prior = drawn.rng.gamma(2.0, 1.0, (A if each else 1, C, K))
     counts = prior + oracles.soft_counts(drawn.proba, *drawn.rows, (A, C, K))
-    return ConfusionMatrices(prior, counts, dependence=dependence)
+    return ConfusionMatrices(prior, counts)
 
 
 def learned(drawn):
@@ -28,17 +26,13 @@ def learned(drawn):
     return before.learned_from(drawn.answers, drawn.proba)
 
 
-@pytest.mark.parametrize("dependence", [0.0, 0.3])
-def test_evidence_is_the_loop_and_inside_a_fit_nothing_is_discounted(drawn, dependence):
-    skills = made(drawn, dependence)
+def test_evidence_is_the_loop(drawn):
+    skills = made(drawn)
     log_mean = np.array(
         [[dirichlet.mean_log(row) for row in table] for table in skills.counts]
     )
     want = oracles.evidence_per_item(log_mean, *drawn.rows, N)
     assert_allclose(skills.evidence(drawn.answers), want, rtol=1e-10, atol=1e-12)
-    want = oracles.evidence_of_others(skills.counts, drawn.proba, *drawn.rows)
-    got = skills.evidence_of_others(drawn.answers, drawn.proba)
-    assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
 def test_statistics_add_up_over_shards_of_items(drawn, parts_add_up):
@@ -52,7 +46,6 @@ def test_an_update_adds_the_statistics_to_the_prior(drawn, each):
     after = skills.updated(found)
     assert_allclose(after.counts, skills.prior + found)
     assert_allclose(after.prior, skills.prior)
-    assert after.dependence == skills.dependence
 
 
 def test_an_update_of_a_learned_prior_climbs(drawn):
@@ -134,85 +127,3 @@ def test_strangers_have_the_prior_of_the_crowd(drawn):
     assert_allclose(shared.chosen(where).counts[0], shared.prior[0])
     assert_allclose(each.chosen(where).counts[0], each.prior.mean(0))
     assert_allclose(each.chosen(where).counts[1], each.counts[2])
-
-
-@pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize(
-    ("dependence", "hard", "shared"),
-    [(0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.3, 0.1, 0.0), (0.3, 0.1, 0.5)],
-)
-def test_labels_are_the_loop_over_classes_and_decoys(
-    drawn, dependence, hard, shared, own
-):
-    skills = replace(made(drawn, dependence), hard_share=hard, shared=shared)
-    item, annotator, label = drawn.rows
-    given = np.array(
-        [skills.confusion()[a, :, k] for a, k in zip(annotator, label, strict=True)]
-    )
-    if own:  # each item's own part is left out
-        counts = skills.counts
-        for row, (n, a, k) in enumerate(zip(*drawn.rows, strict=True)):
-            same = (item == n) & (annotator == a) & (label == k)
-            part = same.sum() * drawn.proba[n]
-            given[row] = (counts[a, :, k] - part) / (counts[a].sum(-1) - part)
-    weight = oracles.answer_weight(item, N, dependence) / (1 + shared)
-    log_class = np.log(drawn.rng.dirichlet(np.ones(C)))[None]
-    features = drawn.rng.normal(size=(N, C))
-    found = skills.final_labels(
-        drawn.answers,
-        log_class,
-        np.full(N, -1),
-        drawn.proba if own else None,
-        features,
-    )
-    prior = weight[:, None] * log_class + features
-    proba, is_hard, decoy = oracles.with_decoys(
-        given, item, label, weight, prior, hard, 0.5
-    )
-    assert_allclose(found.proba, proba, rtol=1e-9, atol=1e-12)
-    if not hard:
-        assert found.hard is None
-        return
-    assert_allclose(found.hard.proba, is_hard, rtol=1e-7, atol=1e-12)
-    assert_array_equal(found.hard.decoy, decoy)
-    assert len(set(decoy)) > 2  # several classes, and items that only one was named on
-
-
-def test_the_discount_changes_no_label_where_no_item_is_hard(drawn):
-    skills = made(drawn, 0.3)
-    log_class = np.log(drawn.rng.dirichlet(np.ones(C)))[None]
-    got = skills.label_proba(drawn.answers, log_class, of_features=False)
-    independent = replace(skills, dependence=0.0)
-    same = independent.label_proba(drawn.answers, log_class, of_features=False)
-    assert (got.argmax(1) == same.argmax(1)).all()
-
-
-def test_a_prediction_is_discounted_where_answers_may_share_its_mistakes(drawn):
-    skills = replace(made(drawn, 0.3), shared=0.5)
-    some = drawn.answers.some(drawn.answers.item != 2)
-    log_proba = np.log(drawn.proba)
-    got = skills.label_proba(some, log_proba, of_features=True)
-    assert_allclose(got[2], drawn.proba[2])  # nobody has answered item 2
-    weight = oracles.answer_weight(some.item, N, 0.3) / 1.5
-    for n in (0, 1):
-        joint = log_proba[n] / 1.5
-        for m, a, k in zip(some.item, some.annotator, some.answer, strict=True):
-            if m == n:
-                joint = joint + weight[n] * np.log(skills.confusion()[a, :, k])
-        assert_allclose(got[n], np.exp(joint) / np.exp(joint).sum())
-
-
-def test_gold_rules_out_every_other_class(drawn):
-    skills = replace(made(drawn, 0.3), hard_share=0.1)
-    gold = np.full(N, -1)
-    gold[2] = 1
-    found = skills.final_labels(drawn.answers, np.zeros((1, C)), gold, drawn.proba)
-    assert_allclose(found.proba[2], [0, 1, 0])
-
-
-def test_answers_that_are_independent_have_no_hard_items(drawn):
-    skills = made(drawn)
-    assert skills.with_dependence(0).hard_share == 0
-    assert skills.with_dependence(0.2).hard_share > 0
-    assert skills.with_dependence("learn").dependence == 0
-    assert skills.with_dependence("learn").hard_share > 0

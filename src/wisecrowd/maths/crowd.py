@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import sparse
 from scipy.special import gammaln
 
 from wisecrowd._checks import InputError, listed, number, one_of
@@ -60,25 +59,6 @@ def given_others(
     given = np.maximum(by_answer[at] - own, SMALLEST_COUNT)
     given /= np.maximum(totals[annotator] - own, SMALLEST_COUNT)
     return given
-
-
-def evidence_of_others(
-    answers: Answers,
-    counts: Float[np.ndarray, "A C K"],
-    proba: Float[np.ndarray, "N C"],
-) -> Float[np.ndarray, "N C"]:
-    """Σ over an item's answers of log p(y | z = c, the annotator's other items)."""
-    out = np.empty_like(proba)
-    for first in range(0, len(proba), BLOCK):  # what fits into a cache is faster
-        start = answers.row_start[first : first + BLOCK + 1]
-        rows = slice(start[0], start[-1])
-        log_given = np.log(given_others(answers, counts, proba, rows))
-        ones, each = np.ones(len(log_given)), np.arange(len(log_given))
-        add_up = sparse.csr_matrix(
-            (ones, each, start - start[0]), (len(start) - 1, len(log_given))
-        )
-        out[first : first + BLOCK] = add_up @ log_given
-    return out
 
 
 def soft_counts(

@@ -6,7 +6,7 @@ not seen the item's answers, and gold. How much each counts is one small record,
 :class:`Pool`. The log-probability of class c of an item with n answers is, up to a
 constant,
 
-    t [(1 − v) mean_m (log π_m[c] / d̄ + Σ log R_m[a, c, y] / d(n)) + v log votes[c]]
+    t [(1 − v) mean_m (log π_m[c] / √d̄ + Σ log R_m[a, c, y] / d(n)) + v log votes[c]]
       + x log features[c] + b[c] + Σ l[a] log R[a, c, y] / d(n),
 
 with d(n) = 1 + ρ (n − 1), the design effect of survey statistics: n answers whose
@@ -33,6 +33,7 @@ small crowd of weak annotators ends with nearly all items in one class, sure of 
 N_LEARN = 20_000  # most items that a number is learned from
 N_GOLD = 2000  # most items with gold that are used
 N_FOLDS = 5
+LIKELY = 1.35  # nats below the highest log-likelihood: a 90 % interval
 RATES = np.append(0.0, np.exp(np.linspace(np.log(0.01), np.log(5), 16)))
 LOG_EXPONENT = (-4.0, 1.4)
 SMALLEST_PREDICTION = 1e-4  # of a classifier's, for a class
@@ -86,6 +87,8 @@ class Pool(NamedTuple):
     ----------
     dependence : float
         ρ, the correlation of the mistakes of two answers on one item.
+    between : tuple of float
+        The ends of its 90 % interval.
     votes : float
         v, the weight of the plain votes.
     features : float
@@ -106,6 +109,7 @@ class Pool(NamedTuple):
     """
 
     dependence: float
+    between: tuple[float, float]
     votes: float
     features: float
     explained: float
@@ -122,10 +126,9 @@ class Pool(NamedTuple):
             selective=np.append(self.selective, 0.0)[annotators],
         )
 
-    @property
-    def worth(self) -> float:
-        """How many independent answers the mean number of answers is worth."""
-        return self.n_mean / float(design_effect(self.n_mean, self.dependence))
+    def worth(self, dependence: float) -> float:
+        """Return how many independent answers the mean number of answers is worth."""
+        return self.n_mean / float(design_effect(self.n_mean, dependence))
 
 
 class Reading(NamedTuple):
@@ -299,7 +302,7 @@ def said_by_crowd(witnesses: Witnesses, pool: Pool) -> Float[np.ndarray, "N C"]:
     """Return what the crowd says about every class, in normalised logs."""
     n_each = witnesses.n_each
     divided = design_effect(n_each, pool.dependence)[:, None]
-    of_shares = float(design_effect(pool.n_mean, pool.dependence))
+    of_shares = float(design_effect(pool.n_mean, pool.dependence)) ** 0.5
     total: Float[np.ndarray, "N C"] = pool.votes * log_votes(witnesses)
     if witnesses.verdict is not None:
         return normalised(total + (1 - pool.votes) * witnesses.verdict / divided)
@@ -390,24 +393,49 @@ class LeftOut(NamedTuple):
         return np.log(np.maximum(chance.mean(0), SMALLEST_PROBA))
 
 
-def likeliest_rate(found: LeftOut | None) -> float:
-    """Return the rate by which the others predict left-out answers best; 0 without."""
+def likely_rates(found: LeftOut | None, n_items: int) -> tuple[float, float, float]:
+    """Return the rate by which the others predict left-out answers best; 0 without.
+
+    Then the smallest and the largest rate whose log-likelihood is less than `LIKELY`
+    below, the answers of an item counted as one.
+    """
     if found is None:
-        return 0.0
-    means = [float(found.log_likelihood(rate).mean()) for rate in RATES]
-    return float(RATES[int(np.argmax(means))])
+        return 0.0, 0.0, 0.0
+    means = np.array([found.log_likelihood(rate).mean() for rate in RATES])
+    likely = RATES[n_items * (means.max() - means) < LIKELY]
+    return float(RATES[means.argmax()]), float(likely.min()), float(likely.max())
 
 
-def rate_of_doubt(
-    witnesses: Witnesses, selective: Float[np.ndarray, " A"], doubts: Doubts
-) -> float:
-    """Return ρ / (1 − ρ) from three signs: left-out answers, pairs, and few answers."""
-    rate = doubts.left_out * likeliest_rate(left_out(witnesses, selective))
-    excess = together.excess_agreement(witnesses.answers) or 0.0
-    return (
-        rate
-        + excess / (excess + doubts.excess)
-        + doubts.few / max(n_several(witnesses) - 1, 1.0)
+class Signs(NamedTuple):
+    """What the answers show of mistakes that annotators share.
+
+    Attributes
+    ----------
+    left_out : tuple of float
+        The rate by which the others predict left-out answers best, and its interval.
+    excess : float
+        By how much pairs agree in other ways than one skill each explains.
+    n_several : float
+        The mean number of answers of the items that have more than one.
+    """
+
+    left_out: tuple[float, float, float]
+    excess: float
+    n_several: float
+
+    def rates(self, doubts: Doubts) -> Float[np.ndarray, " 3"]:
+        """Return ρ / (1 − ρ) that the signs give reason for, and its ends."""
+        more = self.excess / (self.excess + doubts.excess)
+        few = doubts.few / max(self.n_several - 1, 1.0)
+        return doubts.left_out * np.array(self.left_out) + more + few
+
+
+def signs_of(witnesses: Witnesses, selective: Float[np.ndarray, " A"]) -> Signs:
+    """Return the three signs of shared mistakes."""
+    return Signs(
+        likely_rates(left_out(witnesses, selective), int((witnesses.n_each > 1).sum())),
+        together.excess_agreement(witnesses.answers) or 0.0,
+        n_several(witnesses),
     )
 
 
@@ -423,19 +451,19 @@ def learned_pool(
     selective: Float[np.ndarray, " A"],
     dependence: float | int | str,
     doubts: Doubts = DOUBTS,
+    signs: Signs | None = None,
 ) -> Pool:
     """Return how much each witness counts, as far as the answers show it."""
     if dependence == "learn":
-        rate = rate_of_doubt(witnesses, selective, doubts)
-        dependence, votes = (
-            rate / (1 + rate),
-            doubts.votes * rate / (rate + doubts.half),
-        )
+        rates = (signs or signs_of(witnesses, selective)).rates(doubts)
+        correlation, low, high = (rates / (1 + rates)).tolist()
+        votes = float(doubts.votes * rates[0] / (rates[0] + doubts.half))
     else:
-        votes = 0.0
+        correlation, low, high, votes = (*[float(dependence)] * 3, 0.0)
     n_each = witnesses.n_each
     pool = Pool(
-        dependence=float(dependence),
+        dependence=correlation,
+        between=(low, high),
         votes=votes,
         features=0.0,
         explained=0.0,

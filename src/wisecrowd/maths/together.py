@@ -22,7 +22,7 @@ LEAST_COMMON = 10  # items that a pair shares before its agreement is looked at
 MOST_COMMON = 200  # items beyond which a pair counts no more
 HELD = 5.0  # weight at which one annotator's skill is held at the mean of all
 ROUNDS = 30  # of fitting one skill per annotator
-NEARLY = 0.9  # share of one answer from which an annotator may be selective
+NEARLY = 0.5  # of the way from the crowd's share of an answer to all answers
 SKILLED = (4.0, 1.0)  # right and wrong answers that are assumed of an annotator
 
 
@@ -205,7 +205,7 @@ def selective(answers: Answers) -> Float[np.ndarray, " A"]:
     a, b = SKILLED
     log_odds = betaln(a + n_agree, b + n_seen - n_agree) - betaln(a, b)
     log_odds -= n_agree * np.log(share) + (n_seen - n_agree) * np.log1p(-share)
-    nearly = (largest >= NEARLY * total) & (total > 0)
+    nearly = (largest - share * total >= NEARLY * (1 - share) * total) & (total > 0)
     return np.where(nearly, expit(log_odds), 0.0)
 
 

@@ -22,7 +22,7 @@ from wisecrowd._files import finish, sha256_of, staged, staged_file
 from wisecrowd._version import __version__
 
 FORMAT = "wisecrowd-model"
-VERSION = 5
+VERSION = 1
 """Of the file format; raised when an older wisecrowd could not read a new file."""
 
 JSON_NAME = "model.json"

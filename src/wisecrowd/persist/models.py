@@ -17,7 +17,6 @@ from wisecrowd.persist.encoding import Tensors, decoded_all, encoded_all
 from wisecrowd.persist.files import (
     FORMAT,
     JSON_NAME,
-    VERSION,
     Writer,
     damaged,
     read_files,
@@ -113,12 +112,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         tensors = unpacked(numbers)
         settings = decoded_all(body["settings"], tensors)
         fitted = decoded_all(body["fitted"], tensors)
-        if body["version"] < VERSION:
-            from wisecrowd.persist.migrations import migrated
-
-            settings, fitted = migrated(
-                body["version"], body["class"], settings, fitted
-            )
         model = _rebuilt(body["class"], settings, fitted)
         check_model(model)
         return model

@@ -31,15 +31,6 @@ RECORDS = {name: module for module, names in _WHERE.items() for name in names}
 """From the name of a record to the module that has it."""
 
 
-RETIRED: dict[str, tuple[str, ...]] = {
-    "ConfusionMatrices": ("dependence", "hard_share", "shared"),
-    "Learned": ("hard",),
-}
-"""Fields that records of older versions have, and that are not needed any more."""
-FORMER = ("HardItems",)
-"""Records of older versions that nothing is made of any more."""
-
-
 def is_record(value: Any) -> bool:
     """Return whether a value is a record that can be kept."""
     kind = type(value)
@@ -54,11 +45,5 @@ def parts(record: Any) -> dict[str, Any]:
 
 
 def made(name: str, values: dict[str, Any]) -> Any:
-    """Return the record of that name; an unknown name is a KeyError.
-
-    One that only older versions had is None.
-    """
-    if name in FORMER:
-        return None
-    values = {k: v for k, v in values.items() if k not in RETIRED.get(name, ())}
+    """Return the record of that name; an unknown name is a KeyError."""
     return getattr(import_module(RECORDS[name]), name)(**values)

@@ -84,6 +84,8 @@ def _check_calibration(found: Calibration) -> None:
 def _check_pool(pool: Pool, sizes: Sizes) -> None:
     for name in ("dependence", "votes", "explained"):
         _check_number(getattr(pool, name), name, 0.0, 1.0)
+    for end in pool.between:
+        _check_number(end, "between", 0.0, 1.0)
     for name in ("features", "exponent", "n_mean"):
         _check_number(getattr(pool, name), name, 0.0, MAX_COUNT)
     _check_array(pool.shift, "shift", (sizes["C"],), least=-MAX_LOG)

@@ -162,6 +162,7 @@ def _about(
         "dependence": model.dependence_,
         "answers_per_item": answers_per_item(annotations),
         "independent_answers_per_item": model.worth_,
+        "independent_answers_interval": model.worth_interval_,
         "gold": gold_scores(model, annotations),
         "calibration": model.calibration_ and model.calibration_._asdict(),
         **flagged(annotators),

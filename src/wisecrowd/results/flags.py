@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-FLAGGED = 0.9
+FLAGGED = 0.95
 """An annotator is flagged from this probability on."""
 
 CERTAIN = 0.95
@@ -19,7 +19,7 @@ def flags_of(annotators: pd.DataFrame) -> Any:
 
     Examples
     --------
-    >>> table = pd.DataFrame({"spammer": [0.95, 0.1, 0.0], "adversarial": [0, 0.9, 0]})
+    >>> table = pd.DataFrame({"spammer": [0.97, 0.1, 0.0], "adversarial": [0, 0.99, 0]})
     >>> flags_of(table).tolist()
     ['spammer', 'adversary', '']
     """

@@ -124,10 +124,12 @@ def of_worth(about: dict[str, Any]) -> str:
     """Return what the answers of one item are worth."""
     if about["dependence"] < NOTICEABLE:
         return ""
+    low, high = about["independent_answers_interval"]
+    between = f" ({low:.1f} to {high:.1f})" if low < high else ""
     return (
         f"The {about['answers_per_item']:.1f} answers per item are worth "
-        f"{about['independent_answers_per_item']:.1f} independent ones: annotators "
-        f"make the same mistakes. The probabilities take this into account."
+        f"{about['independent_answers_per_item']:.1f} independent ones{between}: "
+        f"annotators make the same mistakes. The probabilities take this into account."
     )
 
 

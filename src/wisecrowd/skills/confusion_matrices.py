@@ -17,7 +17,7 @@ from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.pool import Pooled
 from wisecrowd.skills.summary import summary_of_counts
 
-DOUBT = 0.4
+DOUBT = 0.5
 """Times the weight of the votes: by how much labels are wrong together. The votes count
 where the crowd gives reason to doubt its matrices."""
 
@@ -67,12 +67,6 @@ class ConfusionMatrices:
         """Σ E log R[a, c, y] of every item, as if answers were independent."""
         log_mean = dirichlet.mean_log(self.counts, self.prior)
         return crowd.evidence_per_item(answers, log_mean)
-
-    def evidence_of_others(
-        self, answers: Answers, proba: Float[np.ndarray, "N C"]
-    ) -> Float[np.ndarray, "N C"]:
-        """Return the same, the item's own part removed from the counts (CVB0)."""
-        return crowd.evidence_of_others(answers, self.counts, proba)
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]

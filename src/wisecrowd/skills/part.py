@@ -10,6 +10,7 @@ from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 
 AnySkills = TypeVar("AnySkills", bound="Skills")
+AnyLearnable = TypeVar("AnyLearnable", bound="LearnableSkills")
 
 
 @runtime_checkable
@@ -56,34 +57,21 @@ class SeeingSkills(Skills, Protocol):
 
 
 @runtime_checkable
-class LearnableSkills(Skills, Protocol):
-    """Skills that a classifier can be learned with."""
+class LearnableSkills(Protocol):
+    """What a classifier is learned with: annotators, or labels that are settled."""
 
     def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
         """Return E log p(answers on the item | class), for every item and class."""
-
-    def evidence_of_others(
-        self, answers: Answers, proba: Float[np.ndarray, "N C"]
-    ) -> Float[np.ndarray, "N C"]:
-        """Return the same, with the item's own part in the skills left out."""
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Float[np.ndarray, "A C K"]:
         """Return what an update needs: sums over items, which add up over shards."""
 
-    def updated(self: AnySkills, statistics: Float[np.ndarray, "A C K"]) -> AnySkills:
+    def updated(
+        self: AnyLearnable, statistics: Float[np.ndarray, "A C K"]
+    ) -> AnyLearnable:
         """Return the best skills for these statistics."""
-
-    def with_statistics(
-        self: AnySkills, statistics: Float[np.ndarray, "A C K"]
-    ) -> AnySkills:
-        """Return the skills for these statistics; what all annotators share stays."""
-
-    def with_doubt(
-        self: AnySkills, answers: Answers, proba: Float[np.ndarray, "N C"]
-    ) -> AnySkills:
-        """Keep how uncertain it is which of each annotator's answers are right."""
 
     def divergence(self) -> float:
         """KL(q ‖ p) of the skills, which the bound subtracts."""

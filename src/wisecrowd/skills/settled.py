@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from wisecrowd.answers import Answers
 
@@ -23,6 +23,10 @@ class Settled:
     def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
         """Return the labels in logs; 0 for items without an answer."""
         return np.where(answers.n_per_item[:, None] > 0, self.log_proba, 0.0)
+
+    def of_items(self, items: Int[np.ndarray, " n"]) -> "Settled":
+        """Return the labels of some items."""
+        return Settled(self.log_proba[items])
 
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]

@@ -11,7 +11,8 @@ from wisecrowd._types import Array
 from wisecrowd.maths import crowd, dirichlet
 
 SPAMMER_PRIOR = 0.1  # share of spammers before any answer is seen; stated in the docs
-COMPARED = 10  # answers on items that others answered too, before anybody is flagged
+NOT_ABOVE = 0.1  # probability of an accuracy below chance, before anybody is flagged
+COMPARED = 20  # answers on items that others answered too, before anybody is flagged
 TOWARDS_GUESSING = 5.0  # answers per row by which informativeness is held at 0
 
 
@@ -51,8 +52,8 @@ def summary_of_counts(
         Share of the class's uncertainty that one answer removes: 0 for a spammer,
         1 for an annotator without errors and also for a perfect adversary.
     spammer
-        Probability that the answers do not depend on the class. 0 where the interval
-        of the accuracy is above chance.
+        Probability that the answers do not depend on the class. 0 where the accuracy
+        is above chance with a probability of 0.9.
     adversarial
         Probability that the answers do depend on the class, with an accuracy below
         chance.
@@ -64,8 +65,10 @@ def summary_of_counts(
     low, high = dirichlet.beta_interval(hits, misses, level)
     seen = counts - prior
     chance = chance_accuracy(seen, class_prior)
-    spammer = np.where(low > chance, 0.0, spammer_proba(seen))
-    adversarial = (1 - spammer) * dirichlet.beta_below(hits, misses, chance)
+    below = dirichlet.beta_below(hits, misses, chance)
+    # Nobody is accused whose accuracy is above chance, as far as it is known.
+    spammer = np.where(below < NOT_ABOVE, 0.0, spammer_proba(seen))
+    adversarial = (1 - spammer) * below
     if n_compared is not None:
         enough = n_compared >= COMPARED
         spammer = np.where(enough, spammer, np.minimum(spammer, SPAMMER_PRIOR))

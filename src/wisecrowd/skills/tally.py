@@ -142,12 +142,6 @@ class Trusted:
         with np.errstate(divide="ignore"):
             return np.where(named & (votes == 0), -np.inf, 0.0)
 
-    def evidence_of_others(
-        self, answers: Answers, proba: Float[np.ndarray, "N C"]
-    ) -> Float[np.ndarray, "N C"]:
-        """Return the same: nothing is learned about the annotator."""
-        return self.evidence(answers)
-
     def statistics(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Float[np.ndarray, "A C K"]:

@@ -84,7 +84,7 @@ def test_the_labels_of_aggnet_are_its_e_step(data):
 def test_the_labels_of_a_layer_are_prediction_times_answers(data):
     X, y, _ = data
     rows = np.nonzero(y >= 0)
-    model = CrowdLayer(**QUICK).fit(X, y)
+    model = CrowdLayer(**QUICK, dependence=None).fit(X, y)
     log_proba = np.log(model.predict_proba(X))
     evidence = oracles.evidence_per_item(np.log(model.confusion_), *rows, y[rows], 60)
     want, _ = oracles.normalised(log_proba + evidence)
@@ -94,7 +94,7 @@ def test_the_labels_of_a_layer_are_prediction_times_answers(data):
 
 def test_the_labels_of_conal_use_the_features_of_every_answer(data):
     X, y, _ = data
-    model = CoNAL(**QUICK).fit(X, y)
+    model = CoNAL(**QUICK, dependence=None).fit(X, y)
     assert_allclose(model.predict_proba(X, y), model.label_proba_, atol=1e-5)
     assert model.common_confusion_.shape == (2, 2)
     assert ((model.common_share_ > 0.26) & (model.common_share_ < 0.74)).all()
@@ -211,8 +211,9 @@ def test_steps_that_are_far_too_large_are_refused_with_a_sentence(data):
 def test_crowd_layer_as_published_is_the_papers():
     model = CrowdLayer.as_published(kind="vwb")
     want = CrowdLayer(
-        kind="vwb", output="softmax", annotator_l2=0.0, annotator_rate=1e-3
-    )
+        kind="vwb", output="softmax", annotator_l2=0.0, annotator_rate=1e-3,
+        dependence=None,
+    )  # fmt: skip
     assert model.get_params() == want.get_params()
 
 

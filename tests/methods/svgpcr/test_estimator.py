@@ -16,7 +16,6 @@ import contract
 import oracles
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
-from wisecrowd.methods.svgpcr import ending
 
 # Learning the dependence takes longer than all the rest of so small a fit.
 QUICK = {"n_inducing": 8, "max_epochs": 80, "dependence": 0.1}
@@ -238,10 +237,9 @@ def test_gold_calibrates_labels_and_the_sharpness_of_predictions(data, fitted):
     assert fitted.calibration_ is None
 
 
-def test_the_exponent_is_the_root_of_what_suits_the_labels(data, monkeypatch):
-    monkeypatch.setattr(ending, "exponents_for_labels", lambda *_: (4.0, 0.1))
-    assert SVGPCR(**QUICK).fit(*data[:2]).sharpness_ == 2.0
-    assert SVGPCR.as_published(**GP).fit(*data[:2]).sharpness_ == 1.0  # has epsilon
+def test_robust_max_has_epsilon_instead_of_a_sharpness(data, fitted):
+    assert fitted.sharpness_ != 1.0
+    assert SVGPCR.as_published(**GP).fit(*data[:2]).sharpness_ == 1.0
 
 
 def test_svgp_learns_from_right_labels_and_refuses_a_crowd(data):

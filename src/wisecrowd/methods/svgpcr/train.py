@@ -216,13 +216,17 @@ def cross_fitted(task: SVGPCRTask, settings: Any, run: Run) -> Float[np.ndarray,
     for f in range(n_folds):
         held = fold == f
         # Where items are many, those of the fold are left out of the steps as well.
-        other = (without_answers if few else without_items)(task, held)
+        if few:
+            other, skills = without_answers(task, held), run.state.skills
+        else:
+            other = without_items(task, held)
+            skills = run.state.skills.of_items(np.flatnonzero(~held))
         if points is None:
-            hyper = learned_hyper(other, settings, run.state.skills)
+            hyper = learned_hyper(other, settings, skills)
         else:
             hyper = starting_hyper(task, points)
         schedule = schedule_of(settings, other.recipe.n_items)
-        anew = Run(other.start(run.state.skills, hyper), run.seed, schedule.n_steps)
+        anew = Run(other.start(skills, hyper), run.seed, schedule.n_steps)
         name = f"without part {f + 1} of {n_folds}"
         with Trace(name, schedule.n_steps, settings.progress) as trace:
             done = completed(other, other.recipe.n_items, schedule, anew, trace=trace)
