@@ -128,6 +128,18 @@ def test_a_folder_with_a_model_only_says_what_is_missing(model, tmp_path):
         read_findings(tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore:.*is mixed")
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"about": 1}', '{"about": {}, "said": [], "confused": 3}']
+)
+@pytest.mark.parametrize("name", ["findings.json", "labels.parquet", "ledger.parquet"])
+def test_a_file_that_is_damaged_is_a_sentence(name, text, crowd, model, tmp_path):
+    write_findings(findings(model, crowd.answers), tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(wc.InputError, match="is damaged"):
+        read_findings(tmp_path)
+
+
 # -- sentences ------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.io.sources import MISSING
 from wisecrowd.metrics.reliability_figure import pyplot
 from wisecrowd.persist import load, save
-from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours
+from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours, damaged
 from wisecrowd.results.findings import Findings, findings, plain
 from wisecrowd.results.tables import annotator_table, class_table
 
@@ -103,14 +103,24 @@ def read_findings(folder: Path) -> Findings:
     """Return what a run learned, from its folder."""
     model = load(folder)
     try:
-        content = json.loads((folder / FINDINGS).read_text(encoding="ascii"))
-        items = pd.read_parquet(folder / "labels.parquet")
+        return _read_findings(model, folder)
     except FileNotFoundError as error:
         raise InputError(
             f"{folder} holds no {Path(error.filename).name}: it was written by an "
             f"older wisecrowd, or only the model was saved. Fit again, with the "
             f"command line or with write_run."
         ) from None
+    except (
+        ArithmeticError, AttributeError, LookupError, OSError, RecursionError,
+        TypeError, ValueError,
+    ) as error:  # fmt: skip
+        raise damaged(folder / FINDINGS, "or the tables beside it were") from error
+
+
+def _read_findings(model: Any, folder: Path) -> Findings:
+    content = json.loads((folder / FINDINGS).read_text(encoding="ascii"))
+    items = pd.read_parquet(folder / "labels.parquet")
+    ledger = folder / LEDGER
     tables = {
         name: None if content[name] is None else pd.DataFrame(content[name])
         for name in ("reliability", "disagreements")
@@ -120,18 +130,12 @@ def read_findings(folder: Path) -> Findings:
         items,
         annotator_table(model),
         class_table(items, model.classes_),
-        content["about"],
-        content["said"],
-        {name: np.array(rows) for name, rows in content["confused"].items()},
-        ledger=read_ledger(folder),
+        dict(content["about"]),
+        {str(topic): str(said) for topic, said in content["said"].items()},
+        {name: np.array(rows, float) for name, rows in content["confused"].items()},
+        ledger=pd.read_parquet(ledger) if ledger.is_file() else None,
         **tables,
     )
-
-
-def read_ledger(folder: Path) -> pd.DataFrame | None:
-    """Return the ledger of a run; None if it has none."""
-    path = folder / LEDGER
-    return pd.read_parquet(path) if path.is_file() else None
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
