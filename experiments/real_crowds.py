@@ -1,8 +1,9 @@
 """MNIST with the paper's five annotators, and LabelMe's real crowd.
 
 Run: python experiments/real_crowds.py mnist|labelme [--seeds 5] [NAME=VALUE ...]
-The settings are those of SVGPCR, such as n_inducing=400 link=robustmax epsilon=1e-3;
-`gold=1` fits the gold-label SVGP instead. One JSON line a seed, and their means.
+The settings are those of SVGPCR, such as n_inducing=400 link=robustmax epsilon=1e-3.
+`published=1` is SVGPCR.as_published() with these settings, and `gold=1` fits the
+gold-label SVGP instead. One JSON line per seed, and their means.
 """
 
 import argparse
@@ -32,10 +33,10 @@ def codes(gold: Any, classes: Any) -> np.ndarray:
     return np.array([place[name] for name in np.asarray(gold).tolist()])
 
 
-def one_run(data: Dataset, seed: int, gold: bool, settings: dict[str, Any]) -> Any:
+def one_run(data: Dataset, seed: int, method: Any, settings: dict[str, Any]) -> Any:
     """Fit and score once."""
-    method = wc.SVGP if gold else wc.SVGPCR
     model = method(random_state=seed, **settings)
+    gold = isinstance(model, wc.SVGP)
     began = time.perf_counter()
     model.fit(data.X, np.asarray(data.gold) if gold else data.answers)
     seconds = time.perf_counter() - began
@@ -54,6 +55,8 @@ def one_run(data: Dataset, seed: int, gold: bool, settings: dict[str, Any]) -> A
         "epsilon": model.epsilon_,
         "dependence": model.dependence_,
         "sharpness": model.sharpness_,
+        "bound": model.trace_["bound"].iloc[-1],
+        "steps": model.trace_.index[-1],
         "seconds": seconds,
     }
     if data.confusion is not None and not gold:
@@ -70,12 +73,14 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", metavar="NAME=VALUE")
     args = parser.parse_intermixed_args()
     settings = {k: value_of(v) for k, v in (s.split("=", 1) for s in args.settings)}
-    gold = bool(settings.pop("gold", False))
+    published = settings.pop("published", False)
+    method = wc.SVGPCR.as_published if published else wc.SVGPCR
+    method = wc.SVGP if settings.pop("gold", False) else method
     rows = []
     for seed in range(args.seeds):
         labelme = args.data == "labelme"
         data = load_labelme() if labelme else load_mnist(random_state=seed)
-        rows.append(one_run(data, seed, gold, settings))
+        rows.append(one_run(data, seed, method, settings))
         print(json.dumps(rows[-1]), flush=True)
     mean = {name: round(float(np.mean([r[name] for r in rows])), 4) for name in rows[0]}
     print("mean", json.dumps(mean))

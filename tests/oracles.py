@@ -724,6 +724,30 @@ def label_terms(states, evidence, factorised):
     return labels, features, entropies
 
 
+def published_bound(q, rows, counts, prior, latent, epsilon, largest):
+    """The paper's bound, term by term, for any table q; rows are (item, who, answer).
+
+    `latent` has mean and variance of f, [N][C]. The two divergences are Gaussian and
+    Dirichlet; only the latter is here, as `gaussian_kl` is the former.
+    """
+    n_items, n_classes = len(q), len(q[0])
+    answers = features = entropies = 0.0
+    for n, a, y in zip(*rows, strict=True):
+        for c in range(n_classes):
+            answers += q[n][c] * mean_log_row(counts[a][c])[y]
+    for n in range(n_items):
+        states = robust_max_states(latent[0][n], latent[1][n], epsilon, largest)
+        for c in range(n_classes):
+            features += q[n][c] * sum(w * row[c] for w, row in states)
+            if q[n][c] > 0:
+                entropies -= q[n][c] * math.log(q[n][c])
+    kl = 0.0
+    for a in range(len(counts)):
+        for c in range(n_classes):
+            kl += dirichlet_kl(counts[a][c], prior[a][c])
+    return answers, features, entropies, kl
+
+
 def svgpcr_log_evidence(item, annotator, label, prior, labelling_proba):
     """log Σ_Z p(Z) Π p(answers of a on class c), p(Z) as a function of a labelling."""
     n_classes = prior.shape[1]
@@ -1228,6 +1252,27 @@ def conal_share(params, x, a):
     return 1 / (1 + math.exp(-dot))
 
 
+def conal_mixed(params, x, a):
+    """s W_G + (1 − s) W[a], as published: [C][K]."""
+    s = conal_share(params, x, a)
+    n_classes, n_answers = params["common"].shape
+    return [
+        [
+            s * params["common"][c][k] + (1 - s) * params["matrix"][a][c][k]
+            for k in range(n_answers)
+        ]
+        for c in range(n_classes)
+    ]
+
+
+def conal_answer(params, x, a, proba):
+    """p(y = k | x, a) of every answer k, as published: the activations are mixed."""
+    W = conal_mixed(params, x, a)
+    return softmaxed(
+        [sum(proba[c] * W[c][k] for c in range(len(W))) for k in range(len(W[0]))]
+    )
+
+
 def conal_given(params, x, a, y):
     """p(y | z = c, x, a) of every class c."""
     s = conal_share(params, x, a)
@@ -1331,3 +1376,265 @@ def deep_kernel(layers, centre, spread, k):
         return [(raw[e] - centre[e]) / spread for e in range(len(raw))]
 
     return lambda x, y: k(out(x), out(y))
+
+
+# -- the pool: labels from all witnesses ----------------------------------------------
+# `rows` are (item, annotator, answer) of every answer; a reading is a dictionary of
+# counts [A][C][K], totals [A][C] and log_class [C].
+
+
+def reading(rows, proba, prior, class_prior, selective):
+    """Concentrations, what a row of them is divided by, and log shares of classes.
+
+    A row of a selective annotator is divided by what would be expected if the items
+    were drawn at random; in between, by the weighted geometric mean.
+    """
+    n_annotators, (n_classes, n_answers) = len(selective), prior.shape[1:]
+    counts = np.zeros((n_annotators, n_classes, n_answers))
+    totals = np.zeros((n_annotators, n_classes))
+    size = [class_prior + sum(row[c] for row in proba) for c in range(n_classes)]
+    shares = [size[c] / sum(size) for c in range(n_classes)]
+    for a in range(n_annotators):
+        own = prior[a if len(prior) > 1 else 0]
+        n_given = sum(annotator == a for _, annotator, _ in rows)
+        for c in range(n_classes):
+            for k in range(n_answers):
+                counts[a, c, k] = own[c, k]
+            for n, annotator, y in rows:
+                if annotator == a:
+                    counts[a, c, y] += proba[n, c]
+            drawn = n_given * shares[c] + sum(own[c])
+            s = selective[a]
+            totals[a, c] = drawn**s * sum(counts[a, c]) ** (1 - s)
+    log_class = [math.log(share) for share in shares]
+    return {"counts": counts, "totals": totals, "log_class": np.array(log_class)}
+
+
+def log_given(reading, rows, proba):
+    """Log p(y | z = c) of every answer; the item's own part is left out, if it has."""
+    out = np.zeros((len(rows), len(reading["log_class"])))
+    for r, (n, a, y) in enumerate(rows):
+        for c in range(out.shape[1]):
+            own = 0.0 if proba is None else proba[n, c]
+            seen, total = (
+                reading["counts"][a, c, y] - own,
+                reading["totals"][a, c] - own,
+            )
+            out[r, c] = math.log(max(seen, 1e-9) / max(total, 1e-9))
+    return out
+
+
+def weighted_evidence(reading, rows, weight, proba, n_items, lean=None):
+    """Σ weight log p(y | z = c), or Σ weight lean[a] log p(y | z = c), per item."""
+    said = log_given(reading, rows, proba)
+    out = np.zeros((n_items, said.shape[1]))
+    for r, (n, a, _) in enumerate(rows):
+        for c in range(said.shape[1]):
+            out[n, c] += weight[r] * (1.0 if lean is None else lean[a]) * said[r, c]
+    return out
+
+
+def design_effect(n, dependence):
+    return 1.0 if n <= 1 else 1 + dependence * (n - 1)
+
+
+def log_votes(rows, weight, n_items, n_classes):
+    """Log shares of the votes, with one more vote that all classes share."""
+    out = np.zeros((n_items, n_classes))
+    for n in range(n_items):
+        votes = [1 / n_classes] * n_classes
+        for (item, _, y), w in zip(rows, weight, strict=True):
+            if item == n and y < n_classes:
+                votes[y] += w
+        for c in range(n_classes):
+            out[n, c] = math.log(votes[c] / sum(votes))
+    return out
+
+
+def softmaxed_or_known(row, known=-1):
+    """The softmax of a row of logs; certain where the class is known."""
+    if known >= 0:
+        return [1.0 if c == known else 0.0 for c in range(len(row))]
+    largest = max(row)
+    total = sum(math.exp(x - largest) for x in row)
+    return [math.exp(x - largest) / total for x in row]
+
+
+def pool_labels(rows, weight, proba, readings, pool, gold, beyond=None, verdict=None):
+    """The formula at the top of `maths/pool.py`, class after class of every item.
+
+    `pool` is a dictionary; `verdict` stands for what the readings say, if given.
+    """
+    n_items, n_classes = len(gold), len(pool["shift"])
+    votes = log_votes(rows, weight, n_items, n_classes)
+    said = [weighted_evidence(r, rows, weight, proba, n_items) for r in readings]
+    lean = pool["lean"]
+    more = [weighted_evidence(r, rows, weight, proba, n_items, lean) for r in readings]
+    d_mean = design_effect(pool["n_mean"], pool["dependence"])
+    v, n_readings = pool["votes"], len(readings)
+    out = np.zeros((n_items, n_classes))
+    for n in range(n_items):
+        n_each = sum(
+            w for (item, _, _), w in zip(rows, weight, strict=True) if item == n
+        )
+        d = design_effect(n_each, pool["dependence"])
+        for c in range(n_classes):
+            of_readings, leaning = 0.0, 0.0
+            for m, r in enumerate(readings):
+                of_class = r["log_class"][c] / math.sqrt(d_mean)
+                of_readings += (of_class + said[m][n, c] / d) / n_readings
+                leaning += more[m][n, c] / d / n_readings
+            if verdict is not None:
+                of_readings = verdict[n, c] / d
+            out[n, c] = pool["exponent"] * ((1 - v) * of_readings + v * votes[n, c])
+            out[n, c] += pool["shift"][c] + leaning
+            if beyond is not None:
+                out[n, c] += pool["features"] * beyond[n, c]
+        out[n] = softmaxed_or_known(out[n], gold[n])
+    return out
+
+
+def left_out(rows, weight, proba, readings, selective):
+    """[(given, others, n_others)] of every answer on an item with more than one.
+
+    `given` and `others` have one list per reading. Answers of annotators who are
+    probably selective are left out, but they stay among the others.
+    """
+    found = []
+    said = [log_given(r, rows, proba) for r in readings]
+    for at, (n, a, _) in enumerate(rows):
+        beside = [i for i, row in enumerate(rows) if row[0] == n and i != at]
+        if not beside or selective[a] >= 0.5:
+            continue
+        given, others = [], []
+        for m, r in enumerate(readings):
+            given.append([min(math.exp(x), 1.0) for x in said[m][at]])
+            others.append(
+                [
+                    r["log_class"][c] + sum(weight[i] * said[m][i, c] for i in beside)
+                    for c in range(len(r["log_class"]))
+                ]
+            )
+        found.append((given, others, sum(weight[i] for i in beside)))
+    return found
+
+
+def left_out_log_likelihood(given, others, n_others, rate):
+    """Log of the mean over readings of Σ p(c | others, discounted) p(y | c)."""
+    d = design_effect(n_others, rate / (1 + rate))
+    chance = 0.0
+    for p, logs in zip(given, others, strict=True):
+        of_class = softmaxed_or_known([x / d for x in logs])
+        chance += sum(q * g for q, g in zip(of_class, p, strict=True)) / len(given)
+    return math.log(max(chance, 1e-12))
+
+
+def cross_entropy_of_power(log_proba, proba, log_shares, exponent):
+    """Mean of −Σ q log softmax(log shares + exponent × log p)."""
+    total = 0.0
+    for logs, q in zip(log_proba, proba, strict=True):
+        joint = [s + exponent * x for s, x in zip(log_shares, logs, strict=True)]
+        said = softmaxed_or_known(joint)
+        total -= sum(q[c] * math.log(said[c]) for c in range(len(q)))
+    return total / len(proba)
+
+
+def explained_of_labels(log_proba, proba):
+    """(H − the least cross-entropy) / (H − mean entropy), over a grid of exponents."""
+    n_classes = len(proba[0])
+    shares = [sum(row[c] for row in proba) / len(proba) for c in range(n_classes)]
+    log_shares = [math.log(s) for s in shares]
+    cross = min(
+        cross_entropy_of_power(log_proba, proba, log_shares, math.exp(x))
+        for x in np.linspace(-4, 1.4, 400)
+    )
+    unknown = entropy(shares)
+    known = unknown - sum(entropy(row) for row in proba) / len(proba)
+    return min(max((unknown - cross) / known, 0.0), 1.0)
+
+
+def gold_loss(witnesses, start, pool, gold, spreads):
+    """−log p(gold) − log p(pool) of a pool that gold has moved from its start.
+
+    `witnesses` are the arguments of :func:`pool_labels` before the pool, and beyond;
+    spreads are those of (log t, b, log x), and of l.
+    """
+    *crowd, beyond = witnesses
+    proba = pool_labels(*crowd, pool, [-1] * len(gold), beyond)
+    loss = -sum(math.log(proba[n, z]) for n, z in enumerate(gold))
+    moved = [math.log(pool["exponent"] / start["exponent"])]
+    moved += [math.log(pool["features"] / start["features"]), *pool["shift"]]
+    loss += sum(0.5 * (x / spreads[0]) ** 2 for x in moved)
+    return loss + sum(0.5 * (x / spreads[1]) ** 2 for x in pool["lean"])
+
+
+# -- annotators who are not independent -----------------------------------------------
+
+
+def pairs_of_annotators(rows, n_annotators, least):
+    """{(a, b): (common items, items with the same answer)}; one answer per item."""
+    said = [{n: y for n, annotator, y in rows if annotator == a}
+            for a in range(n_annotators)]  # fmt: skip
+    found = {}
+    for a, b in itertools.combinations(range(n_annotators), 2):
+        common = [n for n in said[a] if n in said[b]]
+        if len(common) >= least:
+            same = sum(said[a][n] == said[b][n] for n in common)
+            found[a, b] = (len(common), same)
+    return found
+
+
+def kappa_of_pair(rows, n_answers, a, b, common, agree):
+    """Cohen's κ; the shares of an annotator's answers hold one answer of the crowd."""
+    crowd = [sum(y == k for _, _, y in rows) / len(rows) for k in range(n_answers)]
+    own = {}
+    for who in (a, b):
+        given = [y for _, annotator, y in rows if annotator == who]
+        own[who] = [
+            (given.count(k) + crowd[k]) / (len(given) + 1) for k in range(n_answers)
+        ]
+    chance = sum(own[a][k] * own[b][k] for k in range(n_answers))
+    return (agree / common - chance) / max(1 - chance, 0.05)
+
+
+def are_copies(rows, a, b, least, same, odd):
+    """Whether a and b share enough items, nearly all answers, and odd ones too."""
+    said = {who: {n: y for n, w, y in rows if w == who} for who in (a, b)}
+    common = [n for n in said[a] if n in said[b]]
+    alike = [n for n in common if said[a][n] == said[b][n]]
+    if len(common) < least or len(alike) < same * len(common):
+        return False
+    for who in (a, b):
+        given = list(said[who].values())
+        if max(given.count(y) for y in given) >= same * len(given):
+            return False
+    n_odd = 0
+    for n in alike:
+        others = [y for item, w, y in rows if item == n and w not in (a, b)]
+        n_odd += bool(others) and 2 * others.count(said[a][n]) < len(others)
+    return n_odd >= odd
+
+
+def selective_proba(rows, a, n_answers, right, wrong):
+    """Whether whether a answers is the evidence: the odds of a Beta and a coin."""
+    given = [y for _, w, y in rows if w == a]
+    if not given:
+        return 0.0
+    top = max(range(n_answers), key=given.count)
+    share = sum(y == top for _, _, y in rows) / len(rows)
+    share = min(max(share, 0.02), 0.98)
+    if given.count(top) - share * len(given) < 0.5 * (1 - share) * len(given):
+        return 0.0
+    agree = disagree = 0.0
+    for n, w, _ in rows:
+        others = [y for item, v, y in rows if item == n and v != a]
+        if w == a and others:
+            agree += others.count(top) / len(others)
+            disagree += 1 - others.count(top) / len(others)
+
+    def log_beta_of(x, y):
+        return math.lgamma(x) + math.lgamma(y) - math.lgamma(x + y)
+
+    odds = log_beta_of(right + agree, wrong + disagree) - log_beta_of(right, wrong)
+    odds -= agree * math.log(share) + disagree * math.log(1 - share)
+    return 1 / (1 + math.exp(-odds))

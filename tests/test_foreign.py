@@ -153,6 +153,7 @@ def test_expectations_of_robust_max(gpflow, spread):
 
 def test_bound_for_labels_that_are_known(gpflow, drawn):
     """With gold labels the paper's bound is that of GPflow's SVGP."""
+    from wisecrowd.maths.gp import sparse_gp
     from wisecrowd.methods.svgpcr import model
 
     gold = np.random.default_rng(7).integers(0, C, N)
@@ -161,7 +162,8 @@ def test_bound_for_labels_that_are_known(gpflow, drawn):
     latent = model.latent(recipe, drawn.natural(), hyper, _array(drawn.X))
     terms = model.item_terms(recipe, latent, _array(evidence), _array(EPSILON))
     nothing = model.Divergence(_array(0.0), _array(0.0))
-    ours = model.bound(recipe, terms, drawn.natural(), nothing)
+    kl = sparse_gp.kl_to_prior(drawn.natural())
+    ours = model.bound(recipe, terms, kl, nothing)
     svgp = gpflow.models.SVGP(
         their_kernel(gpflow),
         their_likelihood(gpflow),

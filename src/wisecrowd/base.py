@@ -17,6 +17,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.tables import as_array, as_frame, has_columns, triples_in
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
+from wisecrowd.fit.collapse import said_of_lost
 from wisecrowd.maths import crowd, pool
 from wisecrowd.maths.pool import Pool, Witnesses
 from wisecrowd.metrics.calibration import Calibration
@@ -187,6 +188,12 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         self.learned_ = learned._replace(witnesses=None)
         self._given, self._witnesses = annotations, learned.witnesses  # IN_MEMORY
         self.trace_ = trace.frame()
+        lost = said_of_lost(
+            annotations.codes, learned.proba, annotations.classes,
+            has_prior=hasattr(self, "annotator_prior"),
+        )  # fmt: skip
+        if lost:
+            warnings.warn(lost, stacklevel=3)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in another process needs: not the data of the fit."""

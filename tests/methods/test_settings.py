@@ -91,7 +91,11 @@ OF_LAYER: dict[str, dict[str, Any]] = {
 }
 ALTERNATIVES = {
     "aggnet": {**OF_NETWORK, **PRIOR},
-    "conal": {**OF_LAYER, "distance_strength": {"distance_strength": 0.1}},
+    "conal": {
+        **OF_LAYER,
+        "distance_strength": {"distance_strength": 0.1},
+        "output": {"output": "softmax"},
+    },
     "crowd-layer": {
         **OF_LAYER,
         "kind": {"kind": "vw"},
@@ -163,6 +167,7 @@ ELSEWHERE = {
     "tol": "test_tol_stops_a_fit, below, and deep/test_networks",
     "time_limit": "svgpcr/test_estimator, deep/test_networks: time that is up ends it",
     "regularizer_strength": "deep/test_networks: test_a_regularizer_has_a_strength",
+    "inference": "svgpcr/test_adam",
     "checkpoint": "fit/test_checkpoint",
     "checkpoint_seconds": "fit/test_checkpoint: at most every so often",
     "resume": "fit/test_checkpoint",

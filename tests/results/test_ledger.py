@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -109,6 +110,18 @@ def test_every_answer_of_the_item_has_a_row(crowd):
     n = len(rows)
     factor = (1 - model.learned_.pool.votes) / (1 + model.dependence_ * (n - 1))
     assert_allclose(rows["counts"], factor)
+
+
+def test_copies_of_an_annotator_have_one_row():
+    crowd = wc.simulate(120, 6, 2, answers_per_item=6, accuracy=0.7, random_state=0)
+    table = crowd.answers.to_frame()
+    copy = table[table["annotator"] == 2].assign(annotator=9)
+    model = wc.aggregate(pd.concat([table, copy]))
+    found = ledger_table(model, np.arange(120))
+    assert {"2", "9"} & set(found["who"].dropna()) == {"2"}
+    total = totals(found)
+    wanted = np.log(model.label_proba_)
+    assert_allclose(total, wanted - wanted.mean(1, keepdims=True), atol=1e-9)
 
 
 def test_an_item_without_answers_is_explained_by_its_features(crowd):

@@ -46,8 +46,10 @@ def agreed(
     classes are.
     """
     answers = answers.distinct()
+    answers, _ = together.as_one(answers, together.copies(answers))
     selective = together.selective(answers)
-    weight = together.weight_of_copies(answers, together.copies(answers))
+    alone = np.arange(answers.n_annotators)  # two answers to one item are half each
+    weight = together.weight_of_copies(answers, alone)
     proba, skills = crowd.vote_proba(answers.votes(), gold), before
     best, last, at = Agreed(proba, skills), -np.inf, 0
     for iteration in range(max_iter):

@@ -662,6 +662,9 @@ def pooled(  # noqa: PLR0913  its settings are its arguments
         found.
     """
     answers = answers.distinct()
+    member = np.arange(answers.n_annotators)
+    if dependence == "learn" and group is None:
+        answers, member = together.as_one(answers, together.copies(answers))
     found = witnesses_of(answers, proba, priors, dependence, group)
     if log_proba is not None:
         found = found._replace(beyond=beyond_shares(log_proba))
@@ -679,7 +682,7 @@ def pooled(  # noqa: PLR0913  its settings are its arguments
         else:
             predicted = crowd.posterior(log_labels(ruler, pool))[0]
         honest = calibration(classes, predicted)
-    return Pooled(labels(found, pool, gold), pool, honest, found)
+    return Pooled(labels(found, pool, gold), pool.of(member), honest, found)
 
 
 def witnesses_of(
@@ -692,7 +695,7 @@ def witnesses_of(
     """Return what distinct answers say, the annotators learned from these labels."""
     weight = np.ones(len(answers))
     if group is not None or dependence == "learn":
-        group = together.copies(answers) if group is None else group
+        group = np.arange(answers.n_annotators) if group is None else group
         weight = together.weight_of_copies(answers, group)
     found = readings(answers, proba, priors, together.selective(answers))
     return Witnesses(answers, weight, proba, found)

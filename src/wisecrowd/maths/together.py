@@ -173,6 +173,21 @@ def _share_odd_answers(answers: Answers, found: Pairs, pair: int) -> bool:
     return int(((others > 0) & (2 * agree < others)).sum()) >= ODD
 
 
+def as_one(
+    answers: Answers, group: Int[np.ndarray, " A"]
+) -> tuple[Answers, Int[np.ndarray, " A"]]:
+    """Return the answers as if those of a group were its first member's, each once.
+
+    Then the first member of the group of every annotator.
+    """
+    _, first, where = np.unique(group, return_index=True, return_inverse=True)
+    member = first[where]
+    if (member == np.arange(len(group))).all():
+        return answers, member
+    columns = answers.item, member[answers.annotator], answers.answer
+    return Answers.from_codes(*columns, answers.shape).distinct(), member
+
+
 def weight_of_copies(
     answers: Answers, group: Int[np.ndarray, " A"]
 ) -> Float[np.ndarray, " L"]:

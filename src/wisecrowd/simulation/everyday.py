@@ -15,7 +15,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.simulation.crowds import Crowd, draw_features, simulate
 
 Rng = np.random.Generator
-Codes = Int[np.ndarray, "*shape"]
+Codes = Int[np.ndarray, "..."]
 BETTER = 0.1  # than chance: from there on a simulated annotator counts as honest
 
 

@@ -6,13 +6,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Int
-from scipy.special import expit
+from scipy.special import expit, log_softmax, softmax
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.skills.tally import Tally
+
+ROWS = 10_000  # answers at a time, where each has a matrix of its own
 
 
 def of_the_crowd(
@@ -145,6 +147,8 @@ class CommonConfusions:
         From the user's units to the model's.
     features : array (N, D) or None
         Scaled features of the items at hand; None: the mean shares are used.
+    in_logs : bool
+        Whether the logs of common and own are mixed, as published: p ∝ G^s R^(1 − s).
     """
 
     tally: Tally
@@ -154,10 +158,13 @@ class CommonConfusions:
     mixing: Mixing
     scaling: Scaling
     features: Float[np.ndarray, "N D"] | None = None
+    in_logs: bool = False
 
     def confusion(self) -> Float[np.ndarray, "A C K"]:
         """Return the mixture of common and own, with the mean share."""
         share = self.mean_share[:, None, None]
+        if self.in_logs:
+            return softmax(mixed_logs(share, self.common, self.own), axis=2)
         return share * self.common + (1 - share) * self.own
 
     def interval(self, level: float) -> tuple[Array, Array]:
@@ -200,9 +207,24 @@ class CommonConfusions:
     def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
         """Σ log (s G[c, y] + (1 − s) R[a, c, y]) over the answers of every item."""
         share = self.share(answers)[:, None]
+        if self.in_logs:
+            return answers.per_item @ self._log_given(share, answers)
         common = self.common.T[answers.answer]
         own = self.own[answers.annotator, :, answers.answer]
         return answers.per_item @ np.log(share * common + (1 - share) * own)
+
+    def _log_given(
+        self, share: Float[np.ndarray, "L 1"], answers: Answers
+    ) -> Float[np.ndarray, "L C"]:
+        """Return log p(y | c, x, a) of every answer, where the logs are mixed."""
+        out = np.empty((len(answers), len(self.common)))
+        for first in range(0, len(answers), ROWS):  # a table of all is large
+            rows = slice(first, first + ROWS)
+            own = self.own[answers.annotator[rows]]
+            logs = log_softmax(mixed_logs(share[rows, None], self.common, own), axis=2)
+            said = answers.answer[rows, None, None]
+            out[rows] = np.take_along_axis(logs, said, 2)[:, :, 0]
+        return out
 
     def label_proba(
         self,
@@ -213,6 +235,15 @@ class CommonConfusions:
     ) -> Float[np.ndarray, "N C"]:
         """p(z | x, answers), each answer with the share of its item and annotator."""
         return crowd.posterior(self.evidence(answers) + log_prior)[0]
+
+
+def mixed_logs(
+    share: Float[np.ndarray, "n 1 1"],
+    common: Float[np.ndarray, "C K"],
+    own: Float[np.ndarray, "n C K"],
+) -> Float[np.ndarray, "n C K"]:
+    """Return s log G + (1 − s) log R: softmaxes of mixed matrices are ∝ its exp."""
+    return share * np.log(common) + (1 - share) * np.log(own)
 
 
 def mean_share(

@@ -13,7 +13,7 @@ from wisecrowd.maths import crowd, dirichlet
 SPAMMER_PRIOR = 0.1  # share of spammers before any answer is seen; stated in the docs
 NOT_ABOVE = 0.1  # probability of an accuracy below chance, before anybody is flagged
 COMPARED = 20  # answers on items that others answered too, before anybody is flagged
-TOWARDS_GUESSING = 5.0  # answers per row by which informativeness is held at 0
+TOWARDS_GUESSING = 0.5  # answers per row, for rows that nobody has answered
 
 
 def summary_of_counts(
@@ -122,17 +122,19 @@ def informativeness_of_counts(
 ) -> Float[np.ndarray, " A"]:
     """Return the informativeness that the answers themselves show, at least 0.
 
-    Rows with few answers are held at the annotator's own shares of answers, that is at
-    guessing. A table of random answers shows some information as well, (C' − 1)(K' − 1)
-    / 2n nats with the C' classes and K' answers that occur; it is subtracted.
+    A table of n random answers shows some information as well, (C' − 1)(K' − 1) / 2n
+    nats with the C' classes and K' answers that occur. It is subtracted, from the
+    uncertainty of the class too, so that a perfect annotator has 1.
     """
     given = seen.sum(1, keepdims=True)
     n = np.maximum(given.sum(2), 1e-9)
     rows = seen + TOWARDS_GUESSING * (given + 1e-9) / (given + 1e-9).sum(
         2, keepdims=True
     )
-    found = informativeness(dirichlet.mean(rows), class_prior)
+    found = dirichlet.mutual_information(dirichlet.mean(rows), class_prior)
     n_classes, n_answers = ((seen.sum(axis) > 0.5).sum(1) for axis in (2, 1))
     by_chance: Any = (n_classes - 1) * (n_answers - 1) / (2 * n[:, 0])
-    uncertainty = float(crowd.entropy(class_prior)) or 1.0
-    return np.maximum(found - by_chance / uncertainty, 0.0)
+    unknown = float(crowd.entropy(class_prior)) - by_chance
+    return np.where(unknown > 0, np.maximum(found - by_chance, 0.0), 0.0) / np.where(
+        unknown > 0, unknown, 1.0
+    )

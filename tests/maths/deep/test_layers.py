@@ -113,6 +113,22 @@ def test_conal_has_the_likelihood_of_the_oracle(crowd):
     assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
+def test_conal_as_published_mixes_activations(crowd):
+    recipe = layers.CommonLayer(A, C, K, n_features=D, mixture=False)
+    params = drawn_params(recipe)
+    known, X = plain(params), np.asarray(crowd["X"])
+    proba = np.exp(np.asarray(crowd["log_proba"]))
+    rows = flat(crowd["rows"], np.full(N, -1))
+    got = recipe.log_answer(params, crowd["log_proba"], crowd["X"], rows)
+    given = recipe.log_given(params, crowd["X"], rows)
+    for at, (n, a, y) in enumerate(zip(*crowd["rows"], strict=True)):
+        want = oracles.conal_answer(known, X[n], a, proba[n])[y]
+        assert_allclose(got[at], np.log(want), rtol=1e-10)
+        mixed = oracles.conal_mixed(known, X[n], a)
+        want = [np.log(oracles.softmaxed(mixed[c])[y]) for c in range(C)]
+        assert_allclose(given[at], want, rtol=1e-10)
+
+
 def test_aggnet_has_the_likelihood_of_the_oracle(crowd):
     log_confusion = np.log(np.random.default_rng(0).dirichlet(np.ones(K), (A, C)))
     evidence = oracles.evidence_per_item(log_confusion, *crowd["rows"], N)
@@ -144,6 +160,7 @@ ALL = {
     "trace": recipe_of("mw", True, regularizer="trace"),
     "geometric": recipe_of("mw", True, regularizer="geometric"),
     "conal": layers.CommonLayer(A, C, K, n_features=D),
+    "conal softmax": layers.CommonLayer(A, C, K, n_features=D, mixture=False),
 }
 
 

@@ -212,9 +212,29 @@ def test_crowd_layer_as_published_is_the_papers():
     model = CrowdLayer.as_published(kind="vwb")
     want = CrowdLayer(
         kind="vwb", output="softmax", annotator_l2=0.0, annotator_rate=1e-3,
-        dependence=None,
+        temperature=None, dependence=None,
     )  # fmt: skip
     assert model.get_params() == want.get_params()
+
+
+def test_aggnet_as_published_is_the_papers():
+    want = AggNet(annotator_prior="flat", temperature=None, dependence=None)
+    assert AggNet.as_published().get_params() == want.get_params()
+
+
+def test_conal_as_published_mixes_activations(data):
+    X, y, truth = data
+    model = CoNAL.as_published(**{**QUICK, "annotator_rate": 0.03}).fit(X, y)
+    assert (model.output, model.annotator_l2, model.temperature_) == ("softmax", 0, 1)
+    assert (model.labels_ == truth).mean() > 0.9
+    assert_allclose(model.confusion_.sum(2), 1.0, rtol=1e-10)
+    skills = model.learned_.skills
+    share = skills.mean_share[0]
+    mixed = share * np.log(skills.common) + (1 - share) * np.log(skills.own[0])
+    want = np.exp(mixed) / np.exp(mixed).sum(1, keepdims=True)
+    assert_allclose(model.confusion_[0], want, rtol=1e-10)
+    with pytest.raises(InputError, match="output='sum' is not one of"):
+        CoNAL(output="sum").fit(X, y)
 
 
 # -- networks of the user's own -------------------------------------------------------

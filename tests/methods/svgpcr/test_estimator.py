@@ -16,6 +16,7 @@ import contract
 import oracles
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
+from wisecrowd.methods.svgpcr import train
 
 # Learning the dependence takes longer than all the rest of so small a fit.
 QUICK = {"n_inducing": 8, "max_epochs": 80, "dependence": 0.1}
@@ -209,21 +210,14 @@ def test_other_models_fit_too(data, settings):
     assert (model.predict(X) == truth).mean() > 0.95
 
 
-def test_the_published_model_fits_too(data):
-    X, y, truth = data
-    model = SVGPCR.as_published(8, max_epochs=80)
-    assert model.get_params() == SVGPCR(
-        8, max_epochs=80, link="robustmax", epsilon=1e-3, posterior="factorised",
-        annotator_prior="flat", dependence=0.0,
-    ).get_params()  # fmt: skip
-    model.fit(X, y)
-    assert_sensible(model, X)
-    assert (model.predict(X) == truth).mean() > 0.95
-    assert model.epsilon_ == pytest.approx(1e-3)  # it was approached, and reached
-    assert_array_equal(model.annotator_prior_, np.ones((1, 2, 2)))
+def test_a_given_epsilon_is_approached_and_reached(data):
+    settings = {"posterior": "factorised", "annotator_prior": "flat", "epsilon": 1e-3}
+    model = SVGPCR(**{**GP, "dependence": 0.0}, link="robustmax", **settings)
+    model.fit(*data[:2])
+    assert_sensible(model, data[0])
+    assert (model.predict(data[0]) == data[2]).mean() > 0.95
+    assert model.epsilon_ == pytest.approx(1e-3)
     assert model.dependence_ == 0
-    assert not hasattr(model, "hard_proba_")
-    assert SVGPCR.as_published(dependence="learn").dependence == "learn"
 
 
 def test_gold_calibrates_labels_and_the_sharpness_of_predictions(data, fitted):
@@ -239,7 +233,8 @@ def test_gold_calibrates_labels_and_the_sharpness_of_predictions(data, fitted):
 
 def test_robust_max_has_epsilon_instead_of_a_sharpness(data, fitted):
     assert fitted.sharpness_ != 1.0
-    assert SVGPCR.as_published(**GP).fit(*data[:2]).sharpness_ == 1.0
+    robust = SVGPCR(**QUICK, link="robustmax").fit(*data[:2])
+    assert robust.sharpness_ == 1.0
 
 
 def test_svgp_learns_from_right_labels_and_refuses_a_crowd(data):
@@ -276,3 +271,22 @@ def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
     honest = sharpness()
     monkeypatch.setattr("wisecrowd.methods.svgpcr.train.CROSS_FITTED", 0)
     assert honest < 0.8 < sharpness() - 0.2
+
+
+def test_a_small_fit_that_stands_still_ends_early():
+    # Once it could not: cooling down took the rest of the 300 steps.
+    crowd = wc.simulate(500, 8, 2, n_features=2, random_state=0)
+    model = SVGPCR(8, dependence=None, tol=1e9).fit(crowd.X, crowd.answers)
+    assert train.schedule_of(model, 500).n_steps == 300  # what tol=None takes
+    assert model.trace_.index[-1] <= 260
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_tol_costs_no_labels(seed):
+    crowd = wc.simulate(500, 12, 3, n_features=4, answers_per_item=3, random_state=seed)
+    by_default, whole = (
+        (wc.SVGPCR(30, **given).fit(crowd.X, crowd.answers).labels_ == crowd.truth)
+        for given in ({}, {"tol": None})
+    )
+    assert by_default.mean() >= whole.mean() - 0.005

@@ -203,7 +203,8 @@ def total(how, natural, hyper, batch):
     latent = model.latent(how, natural, hyper, batch.X)
     terms = model.item_terms(how, latent, batch.evidence, jnp.asarray(EPSILON))
     nothing = Divergence(jnp.zeros(()), jnp.zeros(()))
-    return model.bound(how, terms, natural, nothing).total
+    kl = sparse_gp.kl_to_prior(natural)
+    return model.bound(how, terms, kl, nothing).total
 
 
 def stepped(how, given, natural_rate):

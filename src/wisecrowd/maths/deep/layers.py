@@ -269,14 +269,24 @@ class CommonLayer(AnswerLayer):
 
     p(y | x, a, c) = s G[c, y] + (1 − s) R[a, c, y], s = σ(v(x) · u[a]), with v and u of
     length one; v has two linear layers.
+
+    Attributes
+    ----------
+    n_features : int
+        D.
+    mixture : bool
+        Whether probabilities are mixed. Otherwise, as published, the matrices are:
+        p(y | x, a) = softmax_y(Σ_c p_c (s W_G[c, y] + (1 − s) W[a, c, y])).
     """
 
     n_features: int = 0
+    mixture: bool = True
 
     @property
     def centre(self) -> np.ndarray:
-        """The start of all matrices."""
-        return formulas.scaled_identity(self.n_classes, self.n_answers, MIXTURE_START)
+        """The start of all matrices; the identity, as published."""
+        scale = MIXTURE_START if self.mixture else 1.0
+        return formulas.scaled_identity(self.n_classes, self.n_answers, scale)
 
     def start(self, rng: np.random.Generator) -> Params:
         """Return a scaled identity everywhere; the mixing network is drawn."""
@@ -308,12 +318,36 @@ class CommonLayer(AnswerLayer):
     def log_given(
         self, params: Params, X: Float[Array, "B D"], rows: Rows
     ) -> Float[Array, "P C"]:
-        """Return log (s G[c, y] + (1 − s) R[a, c, y])."""
+        """Return log (s G[c, y] + (1 − s) R[a, c, y]), or that of mixed matrices."""
+        if not self.mixture:
+            return formulas.log_given(self.mixed(params, X, rows), rows.answer)
         share = self.common_share(params, X, rows)[:, None]
         common = jax.nn.softmax(params["common"], axis=1).T[rows.answer]
         matrices = params["matrix"][rows.annotator]
         own = jnp.exp(formulas.log_given(matrices, rows.answer))
         return jnp.log(share * common + (1 - share) * own)
+
+    def mixed(
+        self, params: Params, X: Float[Array, "B D"], rows: Rows
+    ) -> Float[Array, "P C K"]:
+        """Return s W_G + (1 − s) W[a] of every row."""
+        share = self.common_share(params, X, rows)[:, None, None]
+        own = params["matrix"][rows.annotator]
+        return share * params["common"][None] + (1 - share) * own
+
+    def log_answer(
+        self,
+        params: Params,
+        log_proba: Float[Array, "B C"],
+        X: Float[Array, "B D"],
+        rows: Rows,
+    ) -> Float[Array, " P"]:
+        """Return log p(y | x, a) of every row."""
+        if self.mixture:
+            return super().log_answer(params, log_proba, X, rows)
+        proba = jnp.exp(log_proba)[rows.place]
+        activations = formulas.activations(proba, self.mixed(params, X, rows))
+        return formulas.picked(jax.nn.log_softmax(activations), rows.answer)
 
     def penalty(
         self,

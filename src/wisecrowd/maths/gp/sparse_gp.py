@@ -31,6 +31,16 @@ class Moments(NamedTuple):
     cov: Float[Array, "C M M"]
 
 
+class Rooted(NamedTuple):
+    """Mean and root of the covariance of q(w), S = root rootᵀ, for every class.
+
+    Only what is on and below the diagonal of `root` counts.
+    """
+
+    mean: Float[Array, "C M"]
+    root: Float[Array, "C M M"]
+
+
 class Latent(NamedTuple):
     """Mean and variance of every f_c at every point."""
 
@@ -73,6 +83,43 @@ def kl_to_prior(natural: Natural) -> Float[Array, ""]:
     log_det = 2 * jnp.log(jnp.diagonal(root, axis1=1, axis2=2)).sum()
     trace = jnp.trace(moments.cov, axis1=1, axis2=2).sum()
     return 0.5 * (trace + (moments.mean**2).sum() - moments.mean.size + log_det)
+
+
+def rooted_moments(rooted: Rooted) -> Moments:
+    """S = root rootᵀ."""
+    root = jnp.tril(rooted.root)
+    return Moments(rooted.mean, root @ jnp.swapaxes(root, 1, 2))
+
+
+def rooted_natural(rooted: Rooted) -> Natural:
+    """Return S⁻¹ m and S⁻¹."""
+    moments = rooted_moments(rooted)
+    inverse = inverse_root(moments.cov)
+    precision = jnp.swapaxes(inverse, 1, 2) @ inverse
+    return Natural((precision @ moments.mean[:, :, None])[:, :, 0], precision)
+
+
+def rooted_kl_to_prior(rooted: Rooted) -> Float[Array, ""]:
+    """Return the same from the root: |S| is the squared product of its diagonal."""
+    root = jnp.tril(rooted.root)
+    log_det = 2 * jnp.log(jnp.abs(jnp.diagonal(root, axis1=1, axis2=2))).sum()
+    squares = (root**2).sum() + (rooted.mean**2).sum()
+    return 0.5 * (squares - rooted.mean.size - log_det)
+
+
+def rooted_slopes(rooted: Rooted, site: Natural) -> Rooted:
+    """Return the slopes of the bound by mean and root, from its natural gradient.
+
+    The slope of the likelihood is shift − precision m by m, and −½ precision by S.
+    """
+    root = jnp.tril(rooted.root)
+    diagonal = jnp.diagonal(root, axis1=1, axis2=2)
+    inverse = jax.vmap(jnp.diag)(1 / diagonal)
+    pulled = (site.precision @ rooted.mean[:, :, None])[:, :, 0]
+    return Rooted(
+        site.shift - pulled - rooted.mean,
+        jnp.tril(inverse - site.precision @ root - root),
+    )
 
 
 def projection(

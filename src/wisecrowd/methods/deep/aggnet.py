@@ -6,7 +6,7 @@ annotators and answers. The annotators have Dirichlet priors and posteriors.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -134,6 +134,10 @@ class AggNet(WithConfusionMatrices, NetworkClassifier):
 
     Notes
     -----
+    With its defaults this is an extension of the published method: a learned prior of
+    the annotators, a temperature, and labels that take shared mistakes into account.
+    :meth:`as_published` is the paper's.
+
     The bound in the trace is the log-likelihood of the held-out answers. A model with a
     module or a function of your own cannot be saved by ``wc.save``, which writes no
     pickles.
@@ -153,6 +157,11 @@ class AggNet(WithConfusionMatrices, NetworkClassifier):
 
     annotator_prior: Any = "learned"
 
+    published: ClassVar[dict[str, Any]] = {
+        "annotator_prior": "flat",
+        "temperature": None,
+        "dependence": None,
+    }
     method = MethodInfo(
         name="aggnet",
         needs="features",

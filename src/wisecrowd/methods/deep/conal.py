@@ -5,12 +5,12 @@ How many depends on the item and the annotator, s = σ(v(x) · u[a]).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
 
-from wisecrowd._checks import number
+from wisecrowd._checks import number, one_of
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
@@ -30,6 +30,9 @@ class CoNAL(LayerClassifier):
 
     Parameters
     ----------
+    output : {"mixture", "softmax"}
+        What is mixed: "mixture" mixes confusion matrices. "softmax", as published,
+        mixes the matrices before the softmax that makes them probabilities.
     distance_strength : float
         Weight of the distance between each annotator's matrix and the common one,
         which is kept large.
@@ -57,6 +60,11 @@ class CoNAL(LayerClassifier):
     feature_names_in_ : array
         Their names, where X was a DataFrame.
 
+    Notes
+    -----
+    With its defaults this is an extension of the published method: "mixture", a prior
+    of the matrices, and a larger step for them. :meth:`as_published` is the paper's.
+
     Examples
     --------
     >>> import numpy as np
@@ -71,7 +79,15 @@ class CoNAL(LayerClassifier):
     """
 
     distance_strength: float | int = 1e-5
+    output: str = "mixture"
 
+    published: ClassVar[dict[str, Any]] = {
+        "output": "softmax",
+        "annotator_l2": 0.0,
+        "annotator_rate": 1e-3,
+        "temperature": None,
+        "dependence": None,
+    }
     method = MethodInfo(
         name="conal",
         needs="features",
@@ -101,6 +117,7 @@ class CoNAL(LayerClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
+        one_of(self.output, ("mixture", "softmax"), "output")
         wanted = "a number, at least 0"
         number(
             self.distance_strength, "distance_strength", wanted,
@@ -111,10 +128,12 @@ class CoNAL(LayerClassifier):
         self._check_settings()
         from wisecrowd.maths.deep.layers import CommonLayer
 
-        layer = CommonLayer(*annotations.codes.shape[1:], n_features=X.shape[1])
+        mixture = self.output == "mixture"
+        shape = annotations.codes.shape[1:]
+        layer = CommonLayer(*shape, n_features=X.shape[1], mixture=mixture)
         strength = float(self.distance_strength)
         found, answers, trace = self._trained(X, annotations, layer, strength)
-        skills = skills_of(found, answers, X)
+        skills = skills_of(found, answers, X, in_logs=not mixture)
         said, held, gold = found.log_proba, found.held_out, annotations.gold_codes
         evidence = crowd.clamped(skills.evidence(answers), gold)
         temperature = self._temperature(said[held], evidence[held])
@@ -124,7 +143,9 @@ class CoNAL(LayerClassifier):
         return Learned(proba, proba.mean(0), skills, network), trace
 
 
-def skills_of(found: Any, answers: Answers, X: Array) -> CommonConfusions:
+def skills_of(
+    found: Any, answers: Answers, X: Array, *, in_logs: bool
+) -> CommonConfusions:
     """Return the skills that the layer learned, with shares for the items of the fit.
 
     An annotator without answers is as the crowd, as a new one is.
@@ -143,5 +164,6 @@ def skills_of(found: Any, answers: Answers, X: Array) -> CommonConfusions:
         np.full(answers.n_annotators, 0.5),
         mixing,
         found.network.scaling,
+        in_logs=in_logs,
     ).seeing(X)
     return replace(skills, mean_share=mean_share(skills.share(answers), answers))

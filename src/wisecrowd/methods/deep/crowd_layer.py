@@ -93,6 +93,7 @@ class CrowdLayer(LayerClassifier):
         "output": "softmax",
         "annotator_l2": 0.0,
         "annotator_rate": 1e-3,
+        "temperature": None,
         "dependence": None,
     }
     method = MethodInfo(

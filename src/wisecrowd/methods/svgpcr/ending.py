@@ -17,7 +17,6 @@ from wisecrowd.maths import pool as pools
 from wisecrowd.maths.gp import links
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.metrics.calibration import Calibration
-from wisecrowd.skills import Trusted
 
 ROUNDS = 2  # of labels, once the joint model was heard
 
@@ -73,11 +72,10 @@ def ended(
     return Ended(end.proba, skills, sharpness, end.calibration, end.pool, end.witnesses)
 
 
-def ended_with_trusted(
-    task: SVGPCRTask, skills: Trusted, alone: Float[np.ndarray, "N C"]
-) -> Ended:
+def ended_with_trusted(task: SVGPCRTask, state: State) -> Ended:
     """Return the labels where those that were given are right."""
     answers, gold = task.data.answers, task.data.gold
+    skills, alone = state.skills, left_out(task, state)
     said = crowd.clamped(skills.evidence(answers), gold)
     known = np.isfinite(said).sum(1) < said.shape[1]
     proba = np.where(known[:, None], crowd.posterior(said)[0], np.exp(alone))
@@ -86,6 +84,13 @@ def ended_with_trusted(
     if known.any() and not isinstance(task.recipe.link, links.RobustMax):
         sharpness, _ = pools.fitted_exponent(alone[known], proba[known])
     return Ended(proba, skills.with_doubt(answers, proba), sharpness)
+
+
+def ended_as_published(task: SVGPCRTask, state: State) -> Ended:
+    """Return q(Z) and the annotators as the loop leaves them: no pool."""
+    proba = state.proba.astype(np.float64)
+    proba /= proba.sum(1, keepdims=True)
+    return Ended(proba, state.skills.with_doubt(task.data.answers, proba), 1.0)
 
 
 def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:

@@ -108,7 +108,7 @@ def item_terms(
 def bound(
     recipe: Recipe,
     terms: class_posterior.ItemTerms,
-    natural: sparse_gp.Natural,
+    kl_gp: Float[Array, ""],
     divergence: Divergence,
 ) -> Bound:
     """Return the bound, estimated from the items at hand.
@@ -120,7 +120,6 @@ def bound(
     # In 64 bits, as the divergences are: thousands of items would round in 32.
     sums = (scale * term.sum(dtype=jnp.float64) for term in terms)
     answers, features, entropy = sums
-    kl_gp = sparse_gp.kl_to_prior(natural)
     return Bound(answers, features, entropy, kl_gp, *divergence)
 
 

@@ -170,4 +170,12 @@ def visited(
     return Visited(terms, jnp.log(jnp.maximum(proba, jnp.finfo(proba.dtype).tiny)))
 
 
-bound = jax.jit(model.bound, static_argnames="recipe")
+@partial(jax.jit, static_argnames="recipe")
+def bound(
+    recipe: Recipe,
+    terms: class_posterior.ItemTerms,
+    natural: sparse_gp.Natural,
+    divergence: model.Divergence,
+) -> model.Bound:
+    """Return the bound, estimated from the terms of some items."""
+    return model.bound(recipe, terms, sparse_gp.kl_to_prior(natural), divergence)

@@ -10,14 +10,13 @@ from jaxtyping import Float, Int
 
 from wisecrowd.answers import Answers
 from wisecrowd.features import FeatureSource, filled
-from wisecrowd.fit.stochastic import Pace, Place, Watched, watched_items
+from wisecrowd.fit.stochastic import WINDOW, Pace, Place, Watched, watched_items
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import links, sparse_gp
 from wisecrowd.methods.svgpcr import steps
 from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
 from wisecrowd.methods.svgpcr.steps import Rates, Visited
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
-from wisecrowd.skills.part import LearnableSkills
 from wisecrowd.skills.settled import Settled
 
 for _part in (
@@ -73,10 +72,11 @@ class SVGPCRTask:
     learning_rate: float
     dtype: str
     seed: int
+    learns: bool = True  # whether there are annotators to update
 
     # -- the state --------------------------------------------------------------
 
-    def start(self, skills: LearnableSkills, hyper: Hyper) -> State:
+    def start(self, skills: Any, hyper: Hyper) -> State:
         """Return the state before the first step."""
         n_items, n_classes = self.data.answers.n_items, self.data.answers.n_classes
         natural = sparse_gp.prior_natural(n_classes, len(hyper.inducing))
@@ -91,7 +91,7 @@ class SVGPCRTask:
             jitter=self.recipe.jitter,
         )
 
-    def evidence(self, skills: LearnableSkills) -> Float[np.ndarray, "N C"]:
+    def evidence(self, skills: Any) -> Float[np.ndarray, "N C"]:
         """Return what the answers say about every item; gold rules out all else."""
         said = crowd.clamped(skills.evidence(self.data.answers), self.data.gold)
         return said.astype(self.dtype)
@@ -208,8 +208,11 @@ class SVGPCRTask:
         return Watched(named, np.asarray(terms.total, np.float64), shared)
 
     def may_converge(self, place: Place) -> bool:
-        """Return whether annotators and epsilon have had time to move."""
-        ready = place.step >= 2 * warm_up(place)
+        """Return whether annotators and epsilon have had time to move.
+
+        The annotators have if they were updated while the last gain was measured.
+        """
+        ready = place.step >= WINDOW + (warm_up(place) if self.learns else 0)
         given = self.recipe.link.epsilon not in (None, "learn")
         return (
             ready

@@ -21,13 +21,14 @@ from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.fit.stochastic import Run, Schedule, completed
 from wisecrowd.fit.trace import Trace
-from wisecrowd.maths.gp import class_posterior, kernels, links
+from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
 from wisecrowd.methods.svgpcr.ending import (
     Ended,
     ended,
+    ended_as_published,
     ended_with_trusted,
     left_out,
 )
@@ -79,19 +80,10 @@ def trained(
     posterior : str or family
         Of the class of an item.
     """
-    recipe = Recipe(
-        kernel=kernels.as_kernel(settings.kernel),
-        link=links.as_link(settings.link, settings.epsilon),
-        family=class_posterior.as_family(posterior),
-        shared=settings.shared_kernel,
-        n_items=len(X),
-    )
-    check_not_forked()
-    recipe.kernel.check(X.shape[1])
+    recipe = recipe_of(settings, X, posterior)
     scale = scaling(X, settings.scaling)
     features = InMemory(scale.apply(X, settings.dtype))
-    seed = settings._seed()
-    schedule = schedule_of(settings, len(X))
+    seed, schedule = settings._seed(), schedule_of(settings, len(X))
     keep = Checkpoint.of(settings, X, answers, gold)
     # The small matrices gain nothing from BLAS threads, and waiting ones starve JAX's.
     with jax.enable_x64(True), threadpool_limits(1, user_api="blas"):
@@ -127,15 +119,32 @@ def trained(
                 else:
                     hyper = starting_hyper(task, points)
                 run = Run(task.start(first.skills, hyper), seed, schedule.n_steps)
-            run = _completed(task, schedule, run, trace, keep)
+            run = completed_or_refused(task, schedule, run, trace, keep)
             if isinstance(run.state.skills, Trusted):
-                alone = left_out(task, run.state)
-                end = ended_with_trusted(task, run.state.skills, alone)
+                end = ended_with_trusted(task, run.state)
+            elif settings.dependence is None:
+                end = ended_as_published(task, run.state)
             else:
-                first = start() if first is None else first
-                run, end = ended_again(task, settings, run, first.alone)
+                alone = (start() if first is None else first).alone
+                run, end = ended_again(task, settings, run, alone)
     keep.remove()
-    return learned(run.state, end, scale), trace
+    gp = run.state.gp
+    place = scale, run.state.jitter, run.state.epsilon
+    return learned(end, record_of(gp.natural, gp.hyper, *place, end.sharpness)), trace
+
+
+def recipe_of(settings: Any, X: Array, posterior: Any) -> Recipe:
+    """Return what is fixed while fitting, from the settings."""
+    check_not_forked()
+    recipe = Recipe(
+        kernel=kernels.as_kernel(settings.kernel),
+        link=links.as_link(settings.link, settings.epsilon),
+        family=class_posterior.as_family(posterior),
+        shared=settings.shared_kernel,
+        n_items=len(X),
+    )
+    recipe.kernel.check(X.shape[1])
+    return recipe
 
 
 def ended_again(
@@ -151,6 +160,7 @@ def ended_again(
     end = ended(task, first, proba, settings.dependence, alone)
     schedule = schedule_of(settings, task.recipe.n_items)
     n_steps = max(1, int(AGAIN * schedule.n_steps))
+    task = replace(task, learns=False)
     settled: Any = Settled(np.log(np.maximum(end.proba, SMALLEST_LABEL)))
     state = run.state._replace(skills=settled, evidence=task.evidence(settled))
     anew = Run(state, run.seed, n_steps)
@@ -166,7 +176,7 @@ def ended_again(
     return run, ended(task, first, end.proba, settings.dependence, alone)
 
 
-def some_features(task: SVGPCRTask) -> tuple[Any, np.random.RandomState]:
+def some_features(task: Any) -> tuple[Any, np.random.RandomState]:
     """Return the features that k-means sees, and its source of random numbers."""
     rng = np.random.RandomState(task.seed)
     some = rng.permutation(task.recipe.n_items)[:N_FOR_START]
@@ -275,7 +285,7 @@ def without_answers(task: SVGPCRTask, held: Bool[np.ndarray, " N"]) -> SVGPCRTas
     return replace(task, data=data)
 
 
-def starting_hyper(task: SVGPCRTask, points: Float[np.ndarray, "M E"]) -> Hyper:
+def starting_hyper(task: Any, points: Float[np.ndarray, "M E"]) -> Hyper:
     """Return the kernel's parameters to begin with, and these inducing points."""
     features, answers = task.data.features, task.data.answers
     kernel = model.starting_kernel(task.recipe, features.n_features, answers.n_classes)
@@ -289,9 +299,10 @@ def learned_hyper(task: SVGPCRTask, settings: Any, skills: Any) -> Hyper:
     return network.starting_hyper(task, settings, skills)
 
 
-def _completed(
-    task: SVGPCRTask, schedule: Schedule, run: Run, trace: Trace, keep: Checkpoint
+def completed_or_refused(
+    task: Any, schedule: Schedule, run: Run, trace: Trace, keep: Checkpoint
 ) -> Run:
+    """Take all steps; where they fail, say what may be wrong with the features."""
     try:
         return completed(
             task, task.recipe.n_items, schedule, run, trace=trace, keep=keep.write
@@ -302,19 +313,29 @@ def _completed(
         raise InputError(what_is_wrong(some)) from None
 
 
-def learned(state: State, end: Ended, scale: Scaling) -> Learned:
-    """Return the record of a fit, in NumPy."""
-    natural, hyper = jax.tree.map(np.asarray, (state.gp.natural, state.gp.hyper))
-    gp = SparseGP(
-        shift=natural.shift,
-        precision=natural.precision,
-        kernel=hyper.kernel,
-        inducing=hyper.inducing,
+def record_of(
+    natural: sparse_gp.Natural,
+    hyper: Hyper,
+    scale: Scaling,
+    jitter: float,
+    epsilon: float,
+    sharpness: float,
+) -> SparseGP:
+    """Return the record of a Gaussian process, in NumPy."""
+    return SparseGP(
+        shift=np.asarray(natural.shift),
+        precision=np.asarray(natural.precision),
+        kernel=jax.tree.map(np.asarray, hyper.kernel),
+        inducing=np.asarray(hyper.inducing),
         scaling=scale,
-        jitter=float(state.jitter),
-        epsilon=float(state.epsilon),
-        sharpness=end.sharpness,
+        jitter=float(jitter),
+        epsilon=float(epsilon),
+        sharpness=sharpness,
     )
+
+
+def learned(end: Ended, gp: SparseGP) -> Learned:
+    """Return the record of a fit."""
     mean = end.proba.mean(0)
     return Learned(
         end.proba, mean, end.skills, gp, end.calibration, end.pool, end.witnesses
