@@ -68,7 +68,7 @@ def test_on_simulated_crowds_the_settled_are_as_wrong_as_they_may_be(at):
 
 
 # Not face4, dog and civilcomments: their crowds are sure of what gold calls wrong, and
-# .10, .05 and .07 of the settled labels are wrong at .02 (docs/files.md).
+# .15, .10 and .10 of the settled labels are wrong (docs/files.md).
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bluebird", "snow-rte", "snow-temp", "sp_amt"])
 def test_on_real_crowds_the_settled_are_as_wrong_as_they_may_be(name, real_crowd):
