@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._shown import IN_MEMORY, Shown
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.sizes import check_memory, check_no_free_text
@@ -27,7 +28,7 @@ from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.fit.collapse import said_of_lost
 from wisecrowd.maths import crowd, pool
-from wisecrowd.maths.pool import Pool
+from wisecrowd.maths.pool import Pool, Witnesses
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, SeeingSkills, Skills, Votes
@@ -57,6 +58,8 @@ class Learned(NamedTuple):
         How right and how sure the labels are, estimated from the gold of the fit.
     pool : Pool or None
         How much each witness counts in the labels; None for published posteriors.
+    witnesses : Witnesses or None
+        What the labels were made from; large, so a model keeps it in memory only.
     """
 
     proba: Array
@@ -65,6 +68,7 @@ class Learned(NamedTuple):
     classifier: Any = None
     calibration: Calibration | None = None
     pool: Pool | None = None
+    witnesses: Witnesses | None = None
 
 
 def as_annotations(
@@ -167,7 +171,7 @@ def _names_items(y: Any) -> bool:
     return triples_in(y) is not None
 
 
-class CrowdModel(BaseEstimator, ABC):
+class CrowdModel(Shown, BaseEstimator, ABC):
     """Labels of items and skills of annotators, however they were inferred.
 
     Attributes
@@ -251,7 +255,8 @@ class CrowdModel(BaseEstimator, ABC):
         self.annotators_ = annotations.annotators
         self.items_ = annotations.items
         self.n_answers_ = annotations.codes.n_per_annotator
-        self.learned_ = learned
+        self.learned_ = learned._replace(witnesses=None)
+        self._given, self._witnesses = annotations, learned.witnesses  # IN_MEMORY
         self.trace_ = trace.frame()
         lost = said_of_lost(
             annotations.codes, learned.proba, annotations.classes,
@@ -259,6 +264,11 @@ class CrowdModel(BaseEstimator, ABC):
         )  # fmt: skip
         if lost:
             warnings.warn(lost, stacklevel=3)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy in another process needs: not the data of the fit."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: v for name, v in state.items() if name not in IN_MEMORY}
 
     @property
     def label_proba_(self) -> Array:
@@ -506,6 +516,7 @@ class WithPool:
             skills=skills,
             calibration=found.calibration,
             pool=found.pool,
+            witnesses=found.witnesses,
         )
 
 

@@ -2,7 +2,9 @@
 
 from importlib import import_module
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import wisecrowd as wc
 
@@ -30,3 +32,12 @@ def test_the_demo_compares_finds_out_who_is_who_and_leaves_a_run(run, tmp_path):
     assert "adversary 1.00" in result.stdout
     assert type(wc.load(tmp_path / "demo-run")) is wc.SVGPCR
     assert max(map(len, result.stdout.splitlines())) <= 80
+    page = (tmp_path / "demo-run/report.html").read_text("utf-8")
+    assert page.count("data:image/png;base64,") > 100
+
+
+def test_a_digit_is_drawn_as_a_picture(tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not there")
+    grey = np.arange(6.0).reshape(2, 3) * 51
+    (tmp_path / "a.png").write_bytes(import_module("wisecrowd.cli.demo")._png(grey))
+    assert_allclose(pyplot.imread(tmp_path / "a.png"), grey / 255)

@@ -69,8 +69,9 @@ def test_fit_prints_what_aggregate_prints(fitted):
 def test_a_run_of_fit_has_the_files_of_any_run_and_all_items(fitted):
     run_folder, _ = fitted
     assert sorted(path.name for path in run_folder.iterdir()) == [
-        "annotators.csv", "confusion.parquet", "labels.csv", "labels.parquet",
-        "model.json", "model.safetensors", "trace.csv",
+        "annotators.csv", "confusion.parquet", "findings.json", "labels.csv",
+        "labels.parquet", "ledger.parquet", "model.json", "model.safetensors",
+        "report.html", "trace.csv",
     ]  # fmt: skip
     model = wc.load(run_folder)
     assert type(model) is wc.SVGPCR

@@ -106,7 +106,7 @@ def test_an_error_of_the_file_system_is_a_sentence(run, answers, monkeypatch):
     def failing_write(*_, **__):
         raise OSError(28, "No space left on device", "run/labels.csv")
 
-    monkeypatch.setattr("wisecrowd.cli.outcome.write_run", failing_write)
+    monkeypatch.setattr("wisecrowd.cli.outcome.write_findings", failing_write)
     result = run(
         "aggregate", answers, "-q", "-m", "glad", "--out", answers.with_name("run")
     )

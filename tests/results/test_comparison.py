@@ -20,7 +20,7 @@ from wisecrowd.results.comparison import (
     over_seeds,
     smoothed_votes,
 )
-from wisecrowd.results.summary import gold_scores
+from wisecrowd.results.findings import gold_scores
 
 COLUMNS = [
     "method", "seed", "accuracy", "mean_likelihood", "log_loss", "calibration_error",

@@ -16,8 +16,8 @@ from wisecrowd.results.run_folder import (
 from wisecrowd.results.tables import annotator_table, confusion_table, label_table
 
 FILES = [
-    "annotators.csv", "confusion.parquet", "labels.csv", "labels.parquet", "model.json",
-    "model.safetensors", "trace.csv",
+    "annotators.csv", "confusion.parquet", "findings.json", "labels.csv",
+    "labels.parquet", "ledger.parquet", "model.json", "model.safetensors", "trace.csv",
 ]  # fmt: skip
 
 
@@ -32,6 +32,7 @@ def test_a_run_holds_the_model_and_its_tables(crowd, model, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "labels.parquet"), labels)
     text = pd.read_csv(tmp_path / "labels.csv")
     assert_allclose(text["p_blip"], labels["p_blip"], rtol=1e-5, atol=1e-300)
+    assert_array_equal(text["settled"], labels["settled"])
     confusion = pd.read_parquet(tmp_path / "confusion.parquet")
     pd.testing.assert_frame_equal(confusion, confusion_table(model))
     people = pd.read_csv(tmp_path / "annotators.csv")

@@ -37,6 +37,10 @@ def test_a_label_table_says_what_the_model_says(crowd, model):
     assert_array_equal(table["label"], model.labels_)
     assert_array_equal(table["n_answers"], np.bincount(crowd.answers.item))
     assert_array_equal(table[[f"p_{name}" for name in CLASSES]], model.label_proba_)
+    codes, label = crowd.answers.codes, model.label_proba_.argmax(1)
+    for i in range(30):
+        named = codes.answer[codes.item == i] == label[i]
+        assert_allclose(table["agreement"][i], named.mean())
 
 
 def test_a_probability_table_has_the_label_its_margin_and_its_entropy():
@@ -56,6 +60,12 @@ def test_a_class_without_items_is_in_the_class_table():
     assert table["n_items"].tolist() == [1, 1, 0]
     assert_allclose(table["share"], [0.5, 0.5, 0])
     assert_allclose(table["mean_probability"], [0.7, 1, np.nan])
+    assert_allclose(table["prevalence"], [0.35, 0.6, 0.05])
+    by_hand = 1.96 * math.sqrt((0.35 * 0.65 + 0.7 * 0.3 / 2) / 20)
+    many = class_table(pd.concat([items] * 10), CLASSES)
+    assert_allclose(many["high"][0], 0.35 + by_hand)
+    assert_allclose(many["low"][0], 0.35 - by_hand)
+    assert (table["low"] >= 0).all()
 
 
 def test_uncertain_items_are_answered_ones_the_least_probable_first():

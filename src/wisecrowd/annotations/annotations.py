@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
+from wisecrowd import _html
 from wisecrowd._checks import InputError, counted, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Gold, Ids
 from wisecrowd.annotations.headers import column_names
@@ -303,6 +304,23 @@ class Annotations:
             "Annotations are no array with a row per item, so scikit-learn cannot "
             "split them: use wisecrowd.cross_validate(model, X, answers). GridSearchCV "
             "takes a matrix, answers.align(ids_of_rows).to_matrix(): -1 is no answer."
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: sizes, and how often each answer was given."""
+        title = repr(self).removeprefix("Annotations(").removesuffix(")")
+        n_given = self.counts("annotator").sum(0)
+        order = np.argsort(-n_given, kind="stable")[:10]
+        rows = [
+            (self.answers[k], f"{n_given[k]:,}", f"{n_given[k] / len(self):.1%}")
+            for k in order
+        ]
+        lines = [] if self.report is None else str(self.report).split("\n")
+        columns = ("<answer", "times", "share")
+        return _html.block(
+            f"Annotations: {title}",
+            _html.table("Most frequent answers", columns, rows),
+            *(_html.paragraph(line, _html.SOFT) for line in lines),
         )
 
     def counts(self, by: Literal["item", "annotator"] = "item") -> Array:

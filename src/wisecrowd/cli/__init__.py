@@ -18,10 +18,12 @@ from wisecrowd._version import __version__
 from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
 from wisecrowd.cli.demo import demo
+from wisecrowd.cli.explain import explain
 from wisecrowd.cli.fit import fit
 from wisecrowd.cli.glitches import glitches
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
+from wisecrowd.cli.report import report
 from wisecrowd.cli.simulate import simulate
 from wisecrowd.cli.wording import as_options, said_of_usage
 
@@ -169,8 +171,9 @@ def _about(
 
 for command, words in (
     (demo, "demo"), (fit, "fit"), (predict, "predict"), (aggregate, "aggregate"),
-    (compare, "compare"), (methods, "methods"), (simulate, "simulate"),
-    (glitches, "simulate glitches"), (cite, "cite"),
+    (report, "report"), (explain, "explain"), (compare, "compare"),
+    (methods, "methods"), (simulate, "simulate"), (glitches, "simulate glitches"),
+    (cite, "cite"),
 ):  # fmt: skip
     app.command(words, cls=Command)(command)
 

@@ -1,6 +1,6 @@
 """``wisecrowd aggregate``: labels and annotators' skills from a file of answers."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from wisecrowd.cli import options as opt
 from wisecrowd.cli import settings as cfg
@@ -16,6 +16,7 @@ def aggregate(
     groups: opt.GroupsFile = None,
     out: opt.RunFolder = None,
     gold: opt.GoldFile = None,
+    settled_at: opt.SettledAt = 0.02,
     seed: opt.Seed = 0,
     published: cfg.AsPublished = False,
     force: opt.Force = False,
@@ -39,5 +40,5 @@ def aggregate(
         model.set_params(groups=opt.groups_from(groups, name))
     outcome.say_read(read, notes, quiet=quiet)
     model.fit(read, gold=known)
-    how = {"force": force, "as_json": as_json, "quiet": quiet}
-    outcome.report(model, read, known, out=out, **how)
+    how: Any = {"force": force, "as_json": as_json, "quiet": quiet}
+    outcome.report(model, read, known, out=out, settled_at=settled_at, **how)

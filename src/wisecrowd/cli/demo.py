@@ -1,6 +1,9 @@
 """``wisecrowd demo``: digits, and the answers of five annotators."""
 
+import struct
+import zlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -23,10 +26,10 @@ def demo(
 ) -> None:
     """Learn to read digits from five annotators, two of whom cannot be trusted."""
     from wisecrowd.cli import show
+    from wisecrowd.cli.outcome import check_folder, said_of_run, write_all
     from wisecrowd.datasets import load_digits_crowd
     from wisecrowd.methods.svgpcr import SVGP, SVGPCR
-    from wisecrowd.results.run_folder import check_folder, write_run
-    from wisecrowd.results.tables import annotator_table
+    from wisecrowd.results.findings import findings
 
     check_folder(out, force=force)
     digits: Any = load_digits_crowd(random_state=seed)
@@ -52,14 +55,39 @@ def demo(
         "log loss, calibration error: lower is better. labels right: share of the "
         f"{len(truth):,}\ndigits with answers whose label is the true class.\n"
     )
-    show.show_annotators(annotator_table(crowd).assign(truth=_accuracies(digits)))
-    write_run(crowd, digits.answers, out, force=force)
+    found = findings(crowd, digits.answers)
+    show.show_annotators(found.annotators.assign(truth=_accuracies(digits)))
+    with TemporaryDirectory() as folder:
+        _draw_digits(digits, Path(folder))
+        write_all(found, out, images=Path(folder), force=force)
+    show.say_sentences(found.said.values())
     show.say(
-        f"Wrote {out}/: labels, annotators, confusion, trace and model of SVGPCR.",
+        *said_of_run(out),
         "Next, with files of your own:",
         "  wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/",
         "  wisecrowd aggregate ANSWERS.csv --out run/     if there are no features",
     )
+
+
+def _draw_digits(digits: Any, folder: Path) -> None:
+    """Write an image of every digit, for the report page."""
+    pixels = 255 - 255 * digits.X.reshape(-1, 8, 8) / digits.X.max()
+    for item, image in zip(digits.answers.items, pixels, strict=True):
+        (folder / f"{item}.png").write_bytes(_png(image.repeat(8, 0).repeat(8, 1)))
+
+
+def _png(grey: Any) -> bytes:
+    """Return a grey image of numbers from 0 to 255 as a PNG file."""
+
+    def part(kind: bytes, content: bytes) -> bytes:
+        size, check = len(content), zlib.crc32(kind + content)
+        return struct.pack(">I", size) + kind + content + struct.pack(">I", check)
+
+    height, width = grey.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in grey.round().astype("uint8"))
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    parts = part(b"IHDR", head) + part(b"IDAT", zlib.compress(rows, 9))
+    return b"\x89PNG\r\n\x1a\n" + parts + part(b"IEND", b"")
 
 
 def _two_steps(digits: Any) -> list[tuple[str, Any, Any]]:

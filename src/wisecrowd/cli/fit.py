@@ -1,7 +1,7 @@
 """``wisecrowd fit``: a classifier and annotators' skills from answers and features."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,7 @@ def fit(
     out: opt.RunFolder = None,
     gold: opt.GoldFile = None,
     method: Annotated[str, opt.method_option(CLASSIFIERS)] = "svgpcr",
+    settled_at: opt.SettledAt = 0.02,
     seed: opt.Seed = 0,
     published: cfg.AsPublished = False,
     force: opt.Force = False,
@@ -56,5 +57,5 @@ def fit(
     known, notes = opt.gold_from(gold, both, reading)
     outcome.say_read(both, [join_note(both, table), *notes], quiet=quiet)
     model.fit(table.to_frame(), both, items=both.items, gold=known)
-    how = {"force": force, "as_json": as_json, "quiet": quiet}
-    outcome.report(model, both, known, out=out, **how)
+    how: Any = {"force": force, "as_json": as_json, "quiet": quiet}
+    outcome.report(model, both, known, out=out, settled_at=settled_at, **how)

@@ -71,7 +71,7 @@ def _all_methods(*, as_json: bool) -> None:
 def _one_method(name: str, *, as_json: bool) -> None:
     from wisecrowd.cli.show import say, show_json, show_table
     from wisecrowd.cli.values import parameter_texts, settings_of
-    from wisecrowd.results.summary import plain
+    from wisecrowd.results.findings import plain
 
     info, found = METHODS.info(name), settings_of(METHODS[name]).values()
     texts = parameter_texts(METHODS[name])

@@ -28,6 +28,14 @@ AnswersFile = Annotated[
         "folder, are read as one; - is standard input.",
     ),
 ]
+Run = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        show_default=False,
+        help="A folder that fit or aggregate has written.",
+    ),
+]
 RunFolder = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="RUN", help="Folder to write the run to."),
@@ -51,6 +59,13 @@ GroupsFile = Annotated[
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
+]
+SettledAt = Annotated[
+    float,
+    typer.Option(
+        metavar="SHARE",
+        help="Share of the settled items whose label may be expected to be wrong.",
+    ),
 ]
 Force = Annotated[
     bool,

@@ -11,14 +11,7 @@ from wisecrowd.cli import options as opt
 @opt.with_reading(without=("classes", "answers", "gold_column", "gold_item"))
 @opt.with_table_reading()
 def predict(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN",
-            show_default=False,
-            help="A folder that fit or aggregate has written.",
-        ),
-    ],
+    run: opt.Run,
     features: Annotated[
         Path | None,
         typer.Argument(
@@ -77,7 +70,7 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
     from wisecrowd.cli import show
     from wisecrowd.cli.wording import as_options
     from wisecrowd.results.run_folder import write_table
-    from wisecrowd.results.tables import probability_table
+    from wisecrowd.results.tables import class_table, probability_table
 
     notes: list[str] = []
     both, X = read, None
@@ -99,7 +92,7 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
     if how["as_json"]:
         show.show_json({"classes": model.classes_, "items": found})
     elif not how["quiet"]:
-        show.show_classes(found, model.classes_)
+        show.show_classes(class_table(found, model.classes_))
         show.show_items(found)
     if not how["quiet"]:
         nothing = "Nothing was written. Add --out FILE to keep the predictions."

@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,19 +14,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wisecrowd._checks import counted, listed
+from wisecrowd._checks import counted
 from wisecrowd._text import printable, shortened
 from wisecrowd.annotations import Annotations
 from wisecrowd.cli.wording import as_options
+from wisecrowd.results.findings import plain
 from wisecrowd.results.flags import (
     ADVERSARY,
     CERTAIN,
     SPAMMER,
-    flagged,
     n_certain,
 )
-from wisecrowd.results.summary import plain
-from wisecrowd.results.tables import class_table, uncertain_items
+from wisecrowd.results.tables import uncertain_items
 
 LEAST_NAME = 12  # letters in a line of a name, on a narrow terminal
 MOST_CLASSES = 20  # rows of the table of classes; more do not fit on a page
@@ -38,6 +38,11 @@ def say(*lines: Any) -> None:
     what a name does to a terminal is taken from it (:func:`printable`).
     """
     typer.echo("\n".join(map(printable, lines)), err=True)
+
+
+def say_sentences(sentences: Iterable[str]) -> None:
+    """Print sentences in lines that fit a terminal."""
+    say(*(line for said in sentences for line in textwrap.wrap(printable(said), 80)))
 
 
 def say_read(annotations: Annotations, notes: Iterable[str]) -> None:
@@ -119,15 +124,15 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}" if math.isfinite(value) else "–"
 
 
-def show_classes(items: pd.DataFrame, classes: Any) -> None:
+def show_classes(table: pd.DataFrame) -> None:
     """Print how many items each class has; of many classes, the most frequent."""
-    table = class_table(items, classes)
     title, n_more = "Classes", len(table) - MOST_CLASSES
     if n_more > 0:
         title = f"The {MOST_CLASSES} most frequent of {len(table):,} classes"
         table = table.sort_values("n_items", ascending=False, kind="stable")
         rest, table = table[MOST_CLASSES:], table[:MOST_CLASSES]
-    columns = (table[name].tolist() for name in table)
+    shown = ("class", "n_items", "share", "mean_probability")
+    columns = (table[name].tolist() for name in shown)
     rows = [
         (str(name), f"{n_items:,}", f"{share:.1%}", number(probability))
         for name, n_items, share, probability in zip(*columns, strict=True)
@@ -190,9 +195,6 @@ def show_annotators(annotators: pd.DataFrame, most: int = 5) -> None:
     others = best.iloc[most:]
     worst = others.sort_values("accuracy", kind="stable").head(most)
     show_table("Least reliable annotators", columns, _rows_of(worst))
-    for what, who in flagged(annotators).items():
-        flags = f"Flagged as {what}: {listed(who, 5) or 'nobody'}."
-        typer.echo(printable(flags))
 
 
 def _rows_of(annotators: pd.DataFrame) -> list[tuple[str, ...]]:

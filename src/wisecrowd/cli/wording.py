@@ -12,6 +12,7 @@ KEYWORDS = {
     "leave_out": "--leave-out",
     "held_out": "--held-out",
     "size": "--size",
+    "settled_at": "--settled-at",
 }
 """The option that gives each argument of the library."""
 
@@ -37,7 +38,7 @@ def as_options(sentence: str) -> str:
     sentence = sentence.replace("rename={'old': 'new'}, the text '", "rename='")
     names = "|".join(KEYWORDS)
     settings = [friendly.setting for friendly in FRIENDLY.values()]
-    numbers = "|".join([*settings, "held_out"])
+    numbers = "|".join([*settings, "held_out", "settled_at"])
     said = re.sub(rf"\b({names})=\[(.*?)\]", _as_list, sentence)
     said = re.sub(rf"\b({names})=(?=')", lambda m: f"{KEYWORDS[m[1]]} ", said)
     said = re.sub(

@@ -617,11 +617,15 @@ def cross_fitted(
 
 
 class Pooled(NamedTuple):
-    """Labels, how much each witness counted, and how honest the labels are by gold."""
+    """Labels, how much each witness counted, and how honest the labels are by gold.
+
+    Also the witnesses themselves, by which a label can be explained.
+    """
 
     proba: Float[np.ndarray, "N C"]
     pool: Pool
     calibration: Calibration | None
+    witnesses: Witnesses | None = None
 
 
 def pooled(  # noqa: PLR0913  its settings are its arguments
@@ -678,7 +682,7 @@ def pooled(  # noqa: PLR0913  its settings are its arguments
         else:
             predicted = crowd.posterior(log_labels(ruler, pool))[0]
         honest = calibration(classes, predicted)
-    return Pooled(labels(found, pool, gold), pool.of(member), honest)
+    return Pooled(labels(found, pool, gold), pool.of(member), honest, found)
 
 
 def witnesses_of(

@@ -161,7 +161,7 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
         )  # fmt: skip
         learned = Learned(
             found.proba, self._shares(end), end.skills.with_labels(answers, found),
-            calibration=found.calibration, pool=found.pool,
+            calibration=found.calibration, pool=found.pool, witnesses=found.witnesses,
         )  # fmt: skip
         return learned, trace
 

@@ -88,7 +88,7 @@ class Consensus(WithPool, WithConfusionMatrices, Aggregator):
         )
         learned = Learned(
             end.proba, end.proba.mean(0), skills.with_labels(answers, end),
-            calibration=end.calibration, pool=end.pool,
+            calibration=end.calibration, pool=end.pool, witnesses=end.witnesses,
         )  # fmt: skip
         return learned, trace
 

@@ -165,7 +165,7 @@ class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
         end = with_predictions(end, answers, gold, self.sharpness_ * alone)
         learned = Learned(
             end.proba, end.proba.mean(0), first.skills.with_labels(answers, end),
-            classifier, end.calibration, end.pool,
+            classifier, end.calibration, end.pool, end.witnesses,
         )  # fmt: skip
         return learned, trace
 

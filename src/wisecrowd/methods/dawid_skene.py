@@ -154,6 +154,6 @@ class DawidSkene(Published, WithConfusionMatrices, Aggregator):
         skills = skills.with_labels(answers, found)
         learned = Learned(
             found.proba, classes, skills,
-            calibration=found.calibration, pool=found.pool,
+            calibration=found.calibration, pool=found.pool, witnesses=found.witnesses,
         )  # fmt: skip
         return learned, trace

@@ -11,6 +11,7 @@ from safetensors.numpy import save as packed
 from sklearn.utils.validation import check_is_fitted
 
 from wisecrowd._checks import InputError, listed
+from wisecrowd._shown import IN_MEMORY
 from wisecrowd._version import __version__
 from wisecrowd.persist.encoding import Tensors, decoded_all, encoded_all
 from wisecrowd.persist.files import (
@@ -153,7 +154,8 @@ def _public_class(name: Any) -> type | None:
 
 
 def _fitted_state(model: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in vars(model).items() if k not in settings and _is_state(k)}
+    left_out = {*settings, *IN_MEMORY}
+    return {k: v for k, v in vars(model).items() if k not in left_out and _is_state(k)}
 
 
 def _is_state(name: str) -> bool:

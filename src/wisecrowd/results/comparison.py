@@ -18,7 +18,8 @@ from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
 from wisecrowd.registry import METHODS, fitting, method_name
 from wisecrowd.results import limits
-from wisecrowd.results.summary import SCORES, gold_of_answered
+from wisecrowd.results.findings import SCORES, gold_of_answered
+from wisecrowd.results.notebook import of_comparison
 
 BASELINE = "smoothed-votes"
 """The name of the row that every method is compared with where there is gold."""
@@ -41,6 +42,10 @@ class Comparison(NamedTuple):
 
     scores: pd.DataFrame
     labels: pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the mean scores of every method."""
+        return of_comparison(self.scores)
 
 
 def compare(

@@ -15,7 +15,7 @@ from wisecrowd.base import Aggregator, answers_of_rows
 from wisecrowd.features import row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import scores
-from wisecrowd.results.summary import SCORES
+from wisecrowd.results.findings import SCORES
 
 
 def cross_validate(

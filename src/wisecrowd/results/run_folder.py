@@ -1,12 +1,14 @@
 """The folder of a run: the model and its tables (docs/files.md)."""
 
 import csv
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from wisecrowd._checks import InputError
@@ -15,16 +17,18 @@ from wisecrowd._text import for_spreadsheet
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.sources import MISSING
 from wisecrowd.metrics.reliability_figure import pyplot
-from wisecrowd.persist import save
-from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours
-from wisecrowd.results.tables import annotator_table, confusion_table, label_table
+from wisecrowd.persist import load, save
+from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours, damaged
+from wisecrowd.results.findings import Findings, findings, plain
+from wisecrowd.results.tables import annotator_table, class_table
 
 DIGITS = "%.6g"  # digits in a CSV; Parquet has all of them
-TABLES = (
-    "labels.parquet", "labels.csv", "annotators.csv", "confusion.parquet", "trace.csv",
+LEDGER, FINDINGS, PAGE = "ledger.parquet", "findings.json", "report.html"
+FILES = (
+    JSON_NAME, TENSORS_NAME, "labels.parquet", "labels.csv", "annotators.csv",
+    "confusion.parquet", "trace.csv", LEDGER, FINDINGS,
 )  # fmt: skip
-FILES = (JSON_NAME, TENSORS_NAME, *TABLES)
-"""The files of a run folder."""
+"""The files of a run folder; the command line adds the page."""
 
 
 def write_run(
@@ -43,16 +47,95 @@ def write_run(
     force : bool
         Whether to replace files of the same names that no run has written.
     """
-    items = label_table(model, annotations)
-    trace = model.trace_.reset_index()
-    tables = (
-        partial(_write_parquet, items),
-        partial(_write_csv, items),
-        partial(_write_csv, annotator_table(model)),
-        partial(_write_parquet, confusion_table(model)),
-        partial(_write_csv, trace, digits=None),
+    write_findings(findings(model, annotations), folder, force=force)
+
+
+def write_findings(
+    found: Findings,
+    folder: Path,
+    *,
+    page: Callable[[Path], None] | None = None,
+    force: bool = False,
+) -> None:
+    """Write what was learned, and the model, into a folder; all files or none.
+
+    Parameters
+    ----------
+    found : Findings
+        What was learned.
+    folder : path
+        Made if need be. Other files in it are left alone.
+    page : function, optional
+        What writes report.html.
+    force : bool
+        Whether to replace files of the same names that no run has written.
+    """
+    trace = found.model.trace_.reset_index()
+    tables: dict[str, Callable[[Path], None]] = {
+        "labels.parquet": partial(_write_parquet, found.items),
+        "labels.csv": partial(_write_csv, found.items),
+        "annotators.csv": partial(_write_csv, found.annotators),
+        "confusion.parquet": partial(_write_parquet, found.confusion),
+        "trace.csv": partial(_write_csv, trace, digits=None),
+        FINDINGS: partial(_write_findings, found),
+    }
+    if found.ledger is not None:
+        tables[LEDGER] = partial(_write_parquet, found.ledger)
+    if page is not None:
+        tables[PAGE] = page
+    save(found.model, folder, tables=tables, force=force)
+
+
+def _write_findings(found: Findings, path: Path) -> None:
+    """Write what the tables and the model do not say."""
+    content = {
+        "about": found.about,
+        "said": found.said,
+        "confused": found.confused,
+        "reliability": found.reliability,
+        "disagreements": found.disagreements,
+    }
+    text = json.dumps(plain(content), allow_nan=False, indent=1)
+    path.write_text(text, encoding="ascii")
+
+
+def read_findings(folder: Path) -> Findings:
+    """Return what a run learned, from its folder."""
+    model = load(folder)
+    try:
+        return _read_findings(model, folder)
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{folder} holds no {Path(error.filename).name}: it was written by an "
+            f"older wisecrowd, or only the model was saved. Fit again, with the "
+            f"command line or with write_run."
+        ) from None
+    except (
+        ArithmeticError, AttributeError, LookupError, OSError, RecursionError,
+        TypeError, ValueError,
+    ) as error:  # fmt: skip
+        raise damaged(folder / FINDINGS, "or the tables beside it were") from error
+
+
+def _read_findings(model: Any, folder: Path) -> Findings:
+    content = json.loads((folder / FINDINGS).read_text(encoding="ascii"))
+    items = pd.read_parquet(folder / "labels.parquet")
+    ledger = folder / LEDGER
+    tables = {
+        name: None if content[name] is None else pd.DataFrame(content[name])
+        for name in ("reliability", "disagreements")
+    }
+    return Findings(
+        model,
+        items,
+        annotator_table(model),
+        class_table(items, model.classes_),
+        dict(content["about"]),
+        {str(topic): str(said) for topic, said in content["said"].items()},
+        {name: np.array(rows, float) for name, rows in content["confused"].items()},
+        ledger=pd.read_parquet(ledger) if ledger.is_file() else None,
+        **tables,
     )
-    save(model, folder, tables=dict(zip(TABLES, tables, strict=True)), force=force)
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
@@ -87,8 +170,9 @@ def check_folder(
     if folder is None:
         return
     _check_place(folder)
-    check_outputs([folder / name for name in FILES], inputs, force=True)
-    check_ours(folder, FILES, force=force)
+    names = (*FILES, PAGE)
+    check_outputs([folder / name for name in names], inputs, force=True)
+    check_ours(folder, names, force=force)
 
 
 def _check_place(folder: Path) -> None:
@@ -150,6 +234,22 @@ def check_figure_file(
         raise InputError(str(error)) from None
 
 
+def check_page_file(path: Path | None, run: Path, *, force: bool) -> None:
+    """Refuse a file that a page could not or should not be written to.
+
+    Parameters
+    ----------
+    path : path or None
+        The file to be written, if it is not that of the run.
+    run : path
+        The run folder, of which no file is replaced.
+    force : bool
+        Whether to replace a file that exists.
+    """
+    inputs = [run / name for name in (*FILES, PAGE)]
+    _check_file(path, {".html": "HTML"}, inputs, force=force)
+
+
 def _check_file(
     path: Path | None,
     formats: dict[str, str],
@@ -160,16 +260,19 @@ def _check_file(
     if path is None:
         return
     if path.suffix.lower() not in formats:
-        *most, last = formats.values()
-        *endings, other = formats
         raise InputError(
-            f"{path}: only {', '.join(most)} and {last} can be written. End the name "
-            f"in {', '.join(endings)} or {other}."
+            f"{path}: only {_joined(formats.values(), 'and')} can be written. End the "
+            f"name in {_joined(formats, 'or')}."
         )
     if path.is_dir():
         raise InputError(f"{path}: this is a folder. Choose another name.")
     _check_place(path.parent)
     check_outputs([path], inputs, force=force)
+
+
+def _joined(words: Iterable[str], last: str) -> str:
+    *most, end = words
+    return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:

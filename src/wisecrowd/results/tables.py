@@ -8,9 +8,15 @@ import pandas as pd
 from wisecrowd.annotations import Annotations
 from wisecrowd.maths.crowd import entropy
 from wisecrowd.results.flags import flags_of
+from wisecrowd.results.settled import SETTLED_AT, settled
+
+N_COLUMNS = 6  # of a table of probabilities, before those of the classes
+NORMAL_95 = 1.96  # standard deviations on either side of a 95 % interval
 
 
-def label_table(model: Any, annotations: Annotations) -> pd.DataFrame:
+def label_table(
+    model: Any, annotations: Annotations, settled_at: float | int = SETTLED_AT
+) -> pd.DataFrame:
     """Return one row per item of the fit: its label and every class's probability.
 
     Parameters
@@ -19,16 +25,24 @@ def label_table(model: Any, annotations: Annotations) -> pd.DataFrame:
         Whose labels they are.
     annotations : Annotations
         The answers that it was fitted on, over the same items.
+    settled_at : float
+        Share of the settled items whose label may be expected to be wrong.
 
     Returns
     -------
     DataFrame
-        The columns of :func:`probability_table`.
+        The columns of :func:`probability_table`; before those of the classes also
+        agreement (the share of the item's answers that name the label) and settled.
     """
-    n_answers = annotations.codes.n_per_item
-    return probability_table(
-        model.items_, model.label_proba_, model.classes_, n_answers
-    )
+    answers, proba = annotations.codes, model.label_proba_
+    n_answers = answers.n_per_item
+    table = probability_table(model.items_, proba, model.classes_, n_answers)
+    named = np.take_along_axis(answers.votes(), proba.argmax(1)[:, None], 1)[:, 0]
+    agreement = np.where(n_answers, named / np.maximum(n_answers, 1), np.nan)
+    table.insert(N_COLUMNS, "agreement", agreement)
+    found = settled(table["probability"].to_numpy(), settled_at)
+    table.insert(N_COLUMNS + 1, "settled", found)
+    return table
 
 
 def probability_table(
@@ -71,15 +85,30 @@ def class_table(items: pd.DataFrame, classes: Any) -> pd.DataFrame:
         A label table.
     classes : array (C,)
         The classes, in order; also those that no item has.
+
+    Returns
+    -------
+    DataFrame
+        The columns are class, n_items (with this label), share, mean_probability (of
+        the label); prevalence (mean probability over all items), low and high: its
+        95 % interval, for items drawn at random whose labels err independently.
     """
     by_label = items.groupby("label", sort=False)["probability"]
     n_items = by_label.size().reindex(classes, fill_value=0).to_numpy()
+    proba = items[[f"p_{name}" for name in classes]].to_numpy()
+    n = max(len(items), 1)
+    prevalence = proba.sum(0) / n
+    variance = (prevalence * (1 - prevalence) + (proba * (1 - proba)).sum(0) / n) / n
+    beside = NORMAL_95 * np.sqrt(variance)
     return pd.DataFrame(
         {
             "class": classes,
             "n_items": n_items,
-            "share": n_items / max(len(items), 1),
+            "share": n_items / n,
             "mean_probability": by_label.mean().reindex(classes).to_numpy(),
+            "prevalence": prevalence,
+            "low": np.maximum(prevalence - beside, 0.0),
+            "high": np.minimum(prevalence + beside, 1.0),
         }
     )
 

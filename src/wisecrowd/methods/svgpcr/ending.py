@@ -22,13 +22,14 @@ ROUNDS = 2  # of labels, once the joint model was heard
 
 
 class Ended(NamedTuple):
-    """Labels, skills, the exponent of predictions; the pool; how honest by gold."""
+    """Labels, skills, exponent of predictions; the pool; how honest by gold."""
 
     proba: Float[np.ndarray, "N C"]
     skills: Any
     sharpness: float
     calibration: Calibration | None = None
     pool: pools.Pool | None = None
+    witnesses: pools.Witnesses | None = None
 
 
 def ended(
@@ -68,7 +69,7 @@ def ended(
         sharpness = pools.exponent_for_new(alone, end, gold)
     end = pools.with_predictions(end, answers, gold, sharpness * alone)
     skills = first.skills.with_labels(answers, end)
-    return Ended(end.proba, skills, sharpness, end.calibration, end.pool)
+    return Ended(end.proba, skills, sharpness, end.calibration, end.pool, end.witnesses)
 
 
 def ended_with_trusted(task: SVGPCRTask, state: State) -> Ended:

@@ -337,7 +337,9 @@ def record_of(
 def learned(end: Ended, gp: SparseGP) -> Learned:
     """Return the record of a fit."""
     mean = end.proba.mean(0)
-    return Learned(end.proba, mean, end.skills, gp, end.calibration, end.pool)
+    return Learned(
+        end.proba, mean, end.skills, gp, end.calibration, end.pool, end.witnesses
+    )
 
 
 def what_is_wrong(X: Array) -> str:

@@ -1,0 +1,188 @@
+"""What was learned, in sentences for people; everybody shows the same ones."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from wisecrowd._checks import counted
+from wisecrowd._text import shortened
+from wisecrowd._types import Array
+
+NOTICEABLE = 0.02  # a smaller correlation, or share, is noise
+LONGEST = 60  # letters of a name in a sentence
+
+
+def all_of(
+    about: dict[str, Any], model: Any, annotators: pd.DataFrame, confused: Array
+) -> dict[str, str]:
+    """Return the sentences by topic, in the order in which they are told.
+
+    Parameters
+    ----------
+    about : dict
+        The numbers of :class:`~wisecrowd.results.findings.Findings`.
+    model : fitted method
+        Who says it.
+    annotators : DataFrame
+        The table of annotators.
+    confused : array (C, K)
+        How often an item of a class is called another, by the crowd.
+    """
+    found = {
+        "settled": of_settled(about),
+        "look": of_second_look(about),
+        "skill": of_skill(annotators),
+        "flags": of_flags(about),
+        "worth": of_worth(about),
+        "classes": of_classes(model, confused),
+        "features": of_features(model),
+        "calibration": of_calibration(about["calibration"]),
+        "gold": of_gold(about["gold"]),
+    }
+    return {topic: said for topic, said in found.items() if said}
+
+
+def named(name: Any) -> str:
+    """Return a name in quotation marks, cut if it is long.
+
+    Examples
+    --------
+    >>> named("a" * 100)[-5:], named(7)
+    ("a...'", "'7'")
+    """
+    return f"'{shortened(str(name), LONGEST)}'"
+
+
+def percent(share: float) -> str:
+    """Write a share: 4.2 %, 41 %.
+
+    Examples
+    --------
+    >>> percent(0.0421), percent(0.41), percent(0.02)
+    ('4.2 %', '41 %', '2 %')
+    """
+    shown = f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
+    return shown.replace(".0%", "%").replace("%", " %")
+
+
+def of_settled(about: dict[str, Any]) -> str:
+    """Return how many items are settled, and how wrong they may be."""
+    n_settled, n_items = about["n_settled"], about["n_items"]
+    if not n_settled:
+        return f"None of the {counted(n_items, 'item')} is settled yet."
+    return (
+        f"{n_settled:,} of {counted(n_items, 'item')} "
+        f"{'is' if n_settled == 1 else 'are'} settled: at most "
+        f"{percent(about['settled_at'])} of their labels are expected to be wrong."
+    )
+
+
+def of_second_look(about: dict[str, Any]) -> str:
+    """Return how many items need more answers."""
+    n_open = about["n_items"] - about["n_settled"]
+    if not n_open:
+        return "No item needs a second look."
+    need = "item needs" if n_open == 1 else "items need"
+    return f"{n_open:,} {need} a second look: more answers, or an expert."
+
+
+def of_skill(annotators: pd.DataFrame) -> str:
+    """Return how good the annotators are, in numbers of answers."""
+    active = annotators[annotators["n_answers"] > 0]
+    if active.empty:
+        return ""
+    accuracy, n = active["accuracy"].to_numpy(), active["n_answers"].to_numpy()
+    mean = percent(float(np.average(accuracy, weights=n)))
+    if len(active) < 4:
+        return f"An answer is right with a probability of {mean}."
+    low, high = (percent(q) for q in np.quantile(accuracy, [0.25, 0.75]))
+    return (
+        f"An answer is right with a probability of {mean}; half of the annotators are "
+        f"between {low} and {high}."
+    )
+
+
+def of_flags(about: dict[str, Any]) -> str:
+    """Return who should be looked at."""
+    parts = []
+    for kind, what in (
+        ("adversaries", "seem to answer wrongly on purpose, or to mix up the classes"),
+        ("spammers", "seem to answer without looking"),
+    ):
+        who = about[kind]
+        if who:
+            names = ", ".join(named(name) for name in who[:3])
+            more = f" and {len(who) - 3:,} more" if len(who) > 3 else ""
+            word = what if len(who) > 1 else what.replace("seem", "seems")
+            people = counted(len(who), "annotator")
+            parts.append(f"{people} {word} ({names}{more}).")
+    return " ".join(parts) or "No annotator is flagged as a spammer or an adversary."
+
+
+def of_worth(about: dict[str, Any]) -> str:
+    """Return what the answers of one item are worth."""
+    if about["dependence"] < NOTICEABLE:
+        return ""
+    low, high = about["independent_answers_interval"]
+    between = f" ({low:.1f} to {high:.1f})" if low < high else ""
+    return (
+        f"The {about['answers_per_item']:.1f} answers per item are worth "
+        f"{about['independent_answers_per_item']:.1f} independent ones{between}: "
+        f"annotators make the same mistakes. The probabilities take this into account."
+    )
+
+
+def of_classes(model: Any, confused: Array) -> str:
+    """Return which class is mistaken for which most often."""
+    wrong = confused.copy()
+    n_classes = len(wrong)
+    wrong[np.arange(n_classes), np.arange(n_classes)] = 0
+    wrong = wrong[:, :n_classes]
+    true, said = np.unravel_index(wrong.argmax(), wrong.shape)
+    if wrong[true, said] < NOTICEABLE:
+        return ""
+    return (
+        f"The most common mistake: {percent(wrong[true, said])} of the answers about "
+        f"items of class {named(model.classes_[true])} say "
+        f"{named(model.classes_[said])}."
+    )
+
+
+def of_features(model: Any) -> str:
+    """Return how much the features know of what the crowd knows."""
+    pool = model.learned_.pool
+    if pool is None or not pool.explained:
+        return ""
+    return (
+        f"The features explain {percent(pool.explained)} of what the crowd's labels "
+        f"know about the classes."
+    )
+
+
+def of_calibration(found: dict[str, Any] | None) -> str:
+    """Return how right and how sure the labels are, by the gold of the fit."""
+    if found is None:
+        return ""
+    return (
+        f"Estimated from {counted(found['n_gold'], 'gold item')}, each predicted "
+        f"without its gold class: {found['accuracy']:.0%} of the labels are right "
+        f"({found['level']:.0%} interval: {found['accuracy_low']:.0%} to "
+        f"{found['accuracy_high']:.0%}), and their mean probability is "
+        f"{found['confidence']:.0%}."
+    )
+
+
+def of_gold(found: dict[str, Any] | None) -> str:
+    """Return how right the labels are, by gold that the fit did not use."""
+    if found is None:
+        return ""
+    said = (
+        f"Compared with the gold classes in the file "
+        f"({counted(int(found['n_items']), 'item')}), which the fit did not use: "
+        f"accuracy {found['accuracy']:.3f}, log loss {found['log_loss']:.3f}."
+    )
+    if not found["n_unanswered"]:
+        return said
+    more = counted(int(found["n_unanswered"]), "gold item")
+    return f"{said} {more} without an answer: not scored."
