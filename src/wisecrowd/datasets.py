@@ -217,20 +217,22 @@ def load_crowd(name: str) -> Dataset:
     one_of(name, CROWDS, "name")
     place = "label-only" if name in LABEL_ONLY else "crowds"
     folder = _folder(f"{place}/{name}", ("labels.csv", "gold.csv", "classes.json"))
-    text: dict[str, Any] = {"dtype": str, "keep_default_na": False}
-    table = pd.read_csv(folder / "labels.csv", **text)
-    gold = pd.read_csv(folder / "gold.csv", **text)
-    classes = np.array(json.loads((folder / "classes.json").read_text()), dtype=str)
-    if not set(table["label"]) <= set(classes.tolist()):  # codes of the classes
-        table["label"] = classes[table["label"].astype(int)]
-        gold["gold"] = classes[gold["gold"].astype(int)]
-    items, X = None, None
+    table, gold = (
+        pd.read_csv(folder / file, dtype={kind: str}, keep_default_na=False)
+        for file, kind in (("labels.csv", "label"), ("gold.csv", "gold"))
+    )
+    classes = np.array(json.loads((folder / "classes.json").read_text()), dtype=object)
+    named = {str(name): name for name in classes.tolist()}
+    if not set(table["label"]) <= set(named):  # codes of the classes
+        named = {str(code): name for code, name in enumerate(classes.tolist())}
+    table["label"], gold["gold"] = table["label"].map(named), gold["gold"].map(named)
+    items, X = np.union1d(table["item"], gold["item"]), None
     if (folder / "features.npz").is_file():
         with np.load(folder / "features.npz") as found:
-            items, X = found["items"].astype(str), found["X"]
+            items, X = found["items"].astype(items.dtype), found["X"]
     answers = Annotations.from_frame(table, items=items, classes=classes)
     known = gold[gold["item"].isin(answers.items)]
-    truth = _gold_series(known["item"].to_numpy(), known["gold"].to_numpy())
+    truth = pd.Series(known["gold"].to_numpy(), index=known["item"], name="gold")
     return Dataset(name=name, answers=answers, classes=classes, gold=truth, X=X)
 
 

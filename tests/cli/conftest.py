@@ -15,6 +15,7 @@ def crowd():
         9,
         3,
         answers_per_item=5,
+        accuracy=0.9,
         adversaries=0.2,
         classes=["blip", "chirp", "[bold]whistle"],
         random_state=1,

@@ -128,6 +128,7 @@ def test_the_figures_in_the_docs_can_be_drawn(found, gold):
     plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not there")
     text = (Path(__file__).parents[2] / "docs/report.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    plt.close("all")
     code = code.replace('"ann"', "3")
     exec(compile(code, "report.md", "exec"), {"model": found.model, "gold": gold})
     assert len(plt.get_fignums()) == 4

@@ -84,7 +84,7 @@ class DawidSkene(Published, WithConfusionMatrices, Aggregator):
     >>> model.labels_.tolist()
     [0, 1, 0, 1]
     >>> model.annotator_summary()["accuracy"].round(2).tolist()
-    [0.9, 0.9, 0.1]
+    [0.78, 0.78, 0.22]
     """
 
     method = MethodInfo(

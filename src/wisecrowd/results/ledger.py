@@ -143,7 +143,10 @@ def _named(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
     value = rows[_classes(rows)].to_numpy()
     one, other = np.take_along_axis(value, best, 1).T
     rows = rows.rename(columns=dict(enumerate(f"log_{c}" for c in model.classes_)))
-    rows.insert(5, "log_odds", one - other)
+    with np.errstate(invalid="ignore"):  # two classes that are both impossible: 0
+        rows.insert(
+            5, "log_odds", np.nan_to_num(one - other, posinf=np.inf, neginf=-np.inf)
+        )
     return rows.assign(item=model.items_[place])
 
 

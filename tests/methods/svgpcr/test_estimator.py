@@ -68,7 +68,7 @@ def test_the_trace_has_the_terms_and_their_total(fitted):
 
 def test_joining_by_id_index_or_row_number_is_one_fit(quick, data):
     X, y, _ = data
-    ids = [f"i{n}" for n in range(len(X))]
+    ids = [f"i{n:03}" for n in range(len(X))]  # a fit takes items in their order
     answers = wc.Annotations.from_matrix(y, items=ids)
     long = answers.to_frame().sample(frac=1, random_state=0)
     by_id = SVGPCR(**QUICK).fit(X, answers, items=ids)
