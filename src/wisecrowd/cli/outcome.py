@@ -90,4 +90,5 @@ def _show(found: Findings) -> None:
     show.show_classes(found.classes)
     show.show_items(found.items)
     show.show_annotators(found.annotators)
-    show.say_sentences(found.said.values())
+    doubts = [f"Note: {sentence}" for sentence in found.about["contradictions"]]
+    show.say_sentences([*found.said.values(), *doubts])

@@ -44,7 +44,9 @@ def page_data(found: Findings) -> dict[str, Any]:
         "about": _about(found),
         "lead": [printable(found.said[t]) for t in ("settled", "look")],
         "sentences": [printable(found.said[t]) for t in TOPICS if t in found.said],
-        "notes": [printable(note) for note in about["notes"]],
+        "notes": [
+            printable(note) for note in (*about["notes"], *about["contradictions"])
+        ],
         "tiles": _tiles(found),
         "classes": classes,
         "answers": answers,

@@ -17,6 +17,7 @@ from wisecrowd.base import CrowdClassifier
 from wisecrowd.maths.crowd import posterior
 from wisecrowd.metrics import reliability, scores
 from wisecrowd.results import sentences
+from wisecrowd.results.doubts import contradictions
 from wisecrowd.results.flags import flagged, n_certain
 from wisecrowd.results.ledger import ledger_table
 from wisecrowd.results.notebook import of_model
@@ -151,6 +152,9 @@ def _about(
         "settings": settings_of(model),
         "read": _read(annotations),
         "notes": cautions(annotations),
+        "contradictions": contradictions(
+            model, annotations.codes, _gold_given(model), annotators
+        ),
         "n_items": len(annotations.items),
         "n_annotators": len(annotations.annotators),
         "n_answers": len(annotations),
@@ -238,6 +242,12 @@ def _reliability(model: Any, annotations: Annotations) -> pd.DataFrame | None:
     if truth is None:
         return None
     return reliability(truth, model.label_proba_, model.classes_).to_frame()
+
+
+def _gold_given(model: Any) -> Array:
+    """Return the codes of the gold classes of the fit; none of a model from a file."""
+    given = getattr(model, "_given", None)
+    return np.full(len(model.items_), -1) if given is None else given.gold_codes
 
 
 def settings_of(model: Any) -> dict[str, Any]:
