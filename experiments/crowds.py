@@ -219,7 +219,8 @@ def features(seeds: int) -> None:
             found = []
             for seed in range(seeds):
                 model = make(random_state=seed, progress=False)
-                proba = model.fit(data.X, data.answers).label_proba_[known]
+                model.fit(data.X, data.answers, items=data.answers.items)
+                proba = model.label_proba_[known]
                 found.append((accuracy(truth, proba), log_loss(truth, proba)))
             right, loss = np.mean(found, 0)
             print(f" {make.__name__} {right:.3f}/{loss:.3f}", end="", flush=True)

@@ -13,7 +13,8 @@ from wisecrowd.results.findings import cautions, findings, plain
 from wisecrowd.results.run_folder import read_findings, write_findings
 
 KEYS = [
-    "wisecrowd", "method", "settings", "read", "notes", "n_items", "n_annotators",
+    "wisecrowd", "method", "settings", "read", "notes", "contradictions",
+    "n_items", "n_annotators",
     "n_answers", "n_certain", "settled_at", "n_settled", "expected_error", "bound",
     "seconds", "dependence", "answers_per_item", "independent_answers_per_item",
     "independent_answers_interval", "gold", "calibration", "adversaries",
