@@ -45,7 +45,8 @@ def page_data(found: Findings) -> dict[str, Any]:
         "lead": [printable(found.said[t]) for t in ("settled", "look")],
         "sentences": [printable(found.said[t]) for t in TOPICS if t in found.said],
         "notes": [
-            printable(note) for note in (*about["notes"], *about["contradictions"])
+            printable(note)
+            for note in (*about["notes"], *about.get("contradictions", ()))
         ],
         "tiles": _tiles(found),
         "classes": classes,

@@ -158,19 +158,16 @@ def ended_again(
     proba = run.state.proba.astype(np.float64)
     alone = left_out(task, run.state)
     end = ended(task, first, proba, settings.dependence, alone)
-    schedule = schedule_of(settings, task.recipe.n_items)
-    n_steps = max(1, int(AGAIN * schedule.n_steps))
+    n_steps = int(AGAIN * run.step)
+    schedule = schedule_again(settings, task.recipe.n_items, n_steps)
     task = replace(task, learns=False)
     settled: Any = Settled(np.log(np.maximum(end.proba, SMALLEST_LABEL)))
     state = run.state._replace(skills=settled, evidence=task.evidence(settled))
-    anew = Run(state, run.seed, n_steps)
-    with Trace("from the labels", n_steps, settings.progress) as trace:
-        run = completed(
-            task, task.recipe.n_items, replace(schedule, n_steps=n_steps), anew,
-            trace=trace,
-        )  # fmt: skip
+    anew = Run(state, run.seed, schedule.n_steps)
+    with Trace("from the labels", schedule.n_steps, settings.progress) as trace:
+        run = completed(task, task.recipe.n_items, schedule, anew, trace=trace)
     if len(proba) <= CROSS_FITTED or task.recipe.kernel.embeds:
-        alone = cross_fitted(task, settings, run)
+        alone = cross_fitted(task, settings, run, n_steps)
     else:
         alone = left_out(task, run.state)
     return run, ended(task, first, end.proba, settings.dependence, alone)
@@ -196,6 +193,17 @@ def schedule_of(settings: Any, n_items: int) -> Schedule:
     )
 
 
+def schedule_again(settings: Any, n_items: int, n_steps: int) -> Schedule:
+    """Return a schedule of so many steps, in which f is learned from labels.
+
+    They follow from the steps of the fit itself, so that a fit which its time limit has
+    ended early is followed by few of them.
+    """
+    whole = schedule_of(settings, n_items)
+    n_chunks = max(1, min(n_steps, whole.n_steps) // whole.chunk)
+    return replace(whole, n_steps=n_chunks * whole.chunk, time_limit=None)
+
+
 def shortened(schedule: Schedule, seconds: float) -> Schedule:
     """Return the schedule after some seconds of its time limit, if it has one."""
     limit = schedule.time_limit
@@ -204,7 +212,9 @@ def shortened(schedule: Schedule, seconds: float) -> Schedule:
     return replace(schedule, time_limit=max(limit - seconds, MIN_SHARE * limit))
 
 
-def cross_fitted(task: SVGPCRTask, settings: Any, run: Run) -> Float[np.ndarray, "N C"]:
+def cross_fitted(
+    task: SVGPCRTask, settings: Any, run: Run, n_steps: int
+) -> Float[np.ndarray, "N C"]:
     """Log predictive probability of every item, by a fit that saw none of its answers.
 
     Where items are few, leaving out an item's own site is not enough: the inducing
@@ -235,7 +245,7 @@ def cross_fitted(task: SVGPCRTask, settings: Any, run: Run) -> Float[np.ndarray,
             hyper = learned_hyper(other, settings, skills)
         else:
             hyper = starting_hyper(task, points)
-        schedule = schedule_of(settings, other.recipe.n_items)
+        schedule = schedule_again(settings, other.recipe.n_items, n_steps)
         anew = Run(other.start(skills, hyper), run.seed, schedule.n_steps)
         name = f"without part {f + 1} of {n_folds}"
         with Trace(name, schedule.n_steps, settings.progress) as trace:
