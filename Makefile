@@ -47,8 +47,8 @@ test: lint  ## what CI runs
 	$(BIN)/$(PYTEST) -m "not slow"
 	$(EXAMPLES)
 
-test-all: lint  ## with the slow tests
-	$(BIN)/$(PYTEST)
+test-all: lint  ## with the slow tests, and four times as many random examples
+	WISECROWD_EXAMPLES=50 $(BIN)/$(PYTEST)
 	$(EXAMPLES)
 
 test-oldest: $(OLDEST)/.installed  ## with the oldest versions that pyproject.toml allows
