@@ -196,9 +196,10 @@ def one_answer_each(seed):
         "BCC",
         "GLAD",
         pytest.param("DawidSkene", marks=pytest.mark.xfail(reason="less right")),
-        pytest.param("EBCC", marks=pytest.mark.xfail(reason="all in one class")),
+        "EBCC",
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* item is labelled:UserWarning")
 def test_with_one_answer_per_item_no_method_is_far_below_the_votes(name):
     for seed in (1, 2):
         answers, truth, right_of_votes = one_answer_each(seed)

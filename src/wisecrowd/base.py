@@ -248,8 +248,12 @@ class CrowdModel(Shown, BaseEstimator, ABC):
 
     def _remember(self, annotations: Annotations, learned: Learned, trace: Any) -> None:
         """Set all fitted attributes: the only place where that happens."""
+        lost = said_of_lost(
+            annotations.codes, learned.proba, annotations.classes,
+            has_prior=hasattr(self, "annotator_prior"),
+        )  # fmt: skip
         if isinstance(self, WithPool) and learned.pool is None:
-            learned = self._with_pooled_labels(annotations, learned)
+            learned = self._with_pooled_labels(annotations, learned, lost=bool(lost))
         self.classes_ = annotations.classes
         self.answers_ = annotations.answers
         self.annotators_ = annotations.annotators
@@ -258,10 +262,6 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         self.learned_ = learned._replace(witnesses=None)
         self._given, self._witnesses = annotations, learned.witnesses  # IN_MEMORY
         self.trace_ = trace.frame()
-        lost = said_of_lost(
-            annotations.codes, learned.proba, annotations.classes,
-            has_prior=hasattr(self, "annotator_prior"),
-        )  # fmt: skip
         if lost:
             warnings.warn(lost, stacklevel=3)
 
@@ -493,20 +493,21 @@ class WithPool:
         pool.checked_dependence(self.dependence)
 
     def _with_pooled_labels(
-        self, annotations: Annotations, learned: Learned
+        self, annotations: Annotations, learned: Learned, *, lost: bool
     ) -> Learned:
         """Return what was learned, with labels from the pool.
 
         For methods that cannot leave an item's own part out: their own labels,
-        discounted, are the witness.
+        discounted, are the witness. If these have lost a class, the answers are.
         """
         if self.dependence is None:
             return learned
         self._check_dependence()
         answers, gold = annotations.codes, annotations.gold_codes
         prior = crowd.diagonal_prior(*answers.shape[2:], 4.0, 1.0)[None]
+        proba = crowd.vote_proba(answers.votes(), gold) if lost else learned.proba
         found = pool.pooled(
-            answers, gold, learned.proba, (prior,), self.dependence, own_labels=True
+            answers, gold, proba, (prior,), self.dependence, own_labels=not lost
         )
         skills = learned.skills
         if isinstance(skills, ConfusionMatrices):
