@@ -20,6 +20,7 @@ from wisecrowd.results import sentences
 from wisecrowd.results.flags import flagged, n_certain
 from wisecrowd.results.ledger import ledger_table
 from wisecrowd.results.notebook import of_model
+from wisecrowd.results.review import to_review
 from wisecrowd.results.settled import SETTLED_AT, expected_error
 from wisecrowd.results.tables import (
     annotator_table,
@@ -74,6 +75,13 @@ class Findings:
     def confusion(self) -> pd.DataFrame:
         """One row per annotator, true class and answer; made when it is needed."""
         return confusion_table(self.model)
+
+    def to_review(self, budget: int = 100) -> pd.DataFrame:
+        """Return the items whose review by an expert would help most.
+
+        See :func:`~wisecrowd.results.review.to_review`.
+        """
+        return to_review(self.items, budget, disagreements=self.disagreements)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows of it."""

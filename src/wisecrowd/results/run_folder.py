@@ -1,6 +1,7 @@
 """The folder of a run: the model and its tables (docs/files.md)."""
 
 import csv
+import io
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -13,7 +14,7 @@ import pandas as pd
 
 from wisecrowd._checks import InputError
 from wisecrowd._files import check_outputs, replacing
-from wisecrowd._text import for_spreadsheet
+from wisecrowd._text import for_spreadsheet, printable
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.sources import MISSING
 from wisecrowd.metrics.reliability_figure import pyplot
@@ -275,7 +276,7 @@ def _joined(words: Iterable[str], last: str) -> str:
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
-def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
+def _write_csv(table: pd.DataFrame, path: Any, digits: str | None = DIGITS) -> None:
     safe = for_spreadsheet(table)
     words = _words(safe)
     quoting = csv.QUOTE_MINIMAL
@@ -288,6 +289,14 @@ def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> 
     safe.to_csv(
         path, index=False, float_format=digits, lineterminator=end, quoting=quoting
     )
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """Return a table as the text of a CSV, without characters that move a cursor."""
+    words = table.select_dtypes(exclude="number").columns
+    file = io.StringIO()
+    _write_csv(table.assign(**{w: table[w].map(printable) for w in words}), file)
+    return file.getvalue()
 
 
 def _words(table: pd.DataFrame) -> set[str]:
