@@ -51,7 +51,7 @@ def test_features_of_the_items_are_left_out_too(read, tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("x\ny\n", "none of the 2 ids is an item: the file has 'x', 'y'"),
+        ("x\ny\n", "none of its ids is an item: the file has 'x', 'y'"),
         ("0\n1\n2\n3\n", "it names all items"),
         ("", "empty"),
     ],

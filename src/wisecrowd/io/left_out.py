@@ -49,10 +49,9 @@ def without_items(
         known = np.isin(np.arange(len(ids)), np.concatenate(found))
         if not known.any():
             raise InputError(
-                f"none of the {counted(len(ids), 'id')} is an item: the file has "
-                f"{listed(ids, 3)}, the answers are about "
-                f"{listed(annotations.items, 3)}. Give one id per line, or a table "
-                f"with a column 'item'."
+                f"none of its ids is an item: the file has {listed(ids, 3)}, the "
+                f"answers are about {listed(annotations.items, 3)}. Give one id per "
+                f"line, or a table with a column 'item'."
             )
         if (of_answers >= 0).all():
             raise InputError("it names all items, so that nothing is left to fit.")

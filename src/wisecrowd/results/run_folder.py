@@ -25,6 +25,7 @@ from wisecrowd.results.tables import annotator_table, class_table
 
 DIGITS = "%.6g"  # digits in a CSV; Parquet has all of them
 LEDGER, FINDINGS, PAGE = "ledger.parquet", "findings.json", "report.html"
+TEX = ".tex"
 FILES = (
     JSON_NAME, TENSORS_NAME, "labels.parquet", "labels.csv", "annotators.csv",
     "confusion.parquet", "trace.csv", LEDGER, FINDINGS,
@@ -147,6 +148,13 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         write(table, temporary)
 
 
+def write_text(text: str, path: Path) -> None:
+    """Write a text, such as a table in LaTeX."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write_figure(figure: Any, path: Path) -> None:
     """Write a figure of matplotlib, in the format that the ending of its name says."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +198,11 @@ def _check_place(folder: Path) -> None:
 
 
 def check_table_file(
-    path: Path | None, inputs: Iterable[Path | None], *, force: bool
+    path: Path | None,
+    inputs: Iterable[Path | None],
+    *,
+    force: bool,
+    latex: bool = False,
 ) -> None:
     """Refuse a file that `write_table` could not or should not write.
 
@@ -202,8 +214,11 @@ def check_table_file(
         The files that are read. None of them is ever replaced.
     force : bool
         Whether to replace a file that exists.
+    latex : bool
+        Whether it may also be LaTeX.
     """
-    _check_file(path, {".csv": "CSV", ".parquet": "Parquet"}, inputs, force=force)
+    formats = {".csv": "CSV", ".parquet": "Parquet"} | ({TEX: "LaTeX"} if latex else {})
+    _check_file(path, formats, inputs, force=force)
 
 
 def check_figure_file(
