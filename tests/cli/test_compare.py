@@ -297,3 +297,19 @@ def test_without_matplotlib_no_method_is_fitted(run, answers, tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("compare", answers, *QUICK, "--plot", tmp_path / "figure.png")
     one_sentence(result, "pip install 'wisecrowd[plot]'")
+
+
+def test_new_items_are_scored_with_an_option(run, answers, features, gold):
+    rows = pd.read_csv(answers)
+    rows[rows["item"] < 50].to_csv(answers, index=False)
+    command = ("compare", answers, "-m", "raykar", "--gold", gold, "--held-out", 0)
+    result = run(*command, "-f", features, "--score", "new", "--json")
+    assert result.exit_code == 0, result.output
+    assert "50 gold items with answers: not scored." in result.stderr
+    found = json.loads(result.stdout)
+    assert found["n_gold"] == 10
+    assert found["methods"][0]["accuracy"] > 0.5
+    one_sentence(
+        run(*command[:2], "-m", "bcc", "--score", "new"), "--score 'new' needs"
+    )
+    one_sentence(run(*command, "-f", features, "--score", "old"), "--score", "'old'")

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -56,6 +56,14 @@ def compare(
             "sees them. Default: those in ANSWERS, if it has any.",
         ),
     ] = None,
+    score: Annotated[
+        str,
+        typer.Option(
+            metavar="all|answered|new",
+            help="Which gold items to score; new: those of FEATURES without an answer, "
+            "labelled by their features alone.",
+        ),
+    ] = "all",
     held_out: Annotated[
         float,
         typer.Option(
@@ -118,9 +126,10 @@ def compare(
     from wisecrowd.cli.outcome import say_read
     from wisecrowd.cli.show import say
     from wisecrowd.io.join import join_features, join_note
-    from wisecrowd.results.comparison import compared
+    from wisecrowd.results.comparison import check_score, compared
     from wisecrowd.results.run_folder import check_figure_file, check_table_file
 
+    check_score(score, with_features=features is not None)
     given = opt.inputs(reading, path, features, gold)
     check_table_file(out, given, force=force, latex=True)
     check_figure_file(plot, given, force=force)
@@ -133,22 +142,20 @@ def compare(
         fit = fitting(with_features=features is not None, n_classes=read.n_classes)
         models = {name: models[name] for name in fit}
     known, more = opt.gold_from(gold, read, reading)
-    n_bare = 0 if features else _n_unanswered(read, known)
-    if n_bare:
-        more.append(f"{counted(n_bare, 'gold item')} without an answer: not scored.")
-    say_read(read, [*notes, *more], quiet=quiet)
+    n_gold, said = _n_scored(read, known, score if features else "answered")
+    say_read(read, [*notes, *more, *said], quiet=quiet)
     found = compared(
         models, read, X=X, items=read.items, gold=known,
         seeds=range(seed, seed + seeds), held_out=held_out, time_limit=time_limit,
+        score=cast("Any", score),
     )  # fmt: skip
     _write(found.scores, out, plot)
-    n_gold = len(read.gold if known is None else known) - n_bare
     _report(found, read, n_gold, as_json=as_json, quiet=quiet)
     if out is not None and not quiet:
         n_methods = found.scores["method"].nunique()
-        said = counted(n_methods - bool(n_gold), "method")
+        scored = counted(n_methods - bool(n_gold), "method")
         also = " and of smoothed votes" if n_gold else ""
-        say(f"Wrote {out}: the scores of {said}{also}.")
+        say(f"Wrote {out}: the scores of {scored}{also}.")
     if plot is not None and not quiet:
         say(f"Wrote {plot}: the figure.")
 
@@ -165,10 +172,17 @@ def _write(scores: Any, out: Path | None, plot: Path | None) -> None:
         run_folder.write_figure(plot_comparison(scores), plot)
 
 
-def _n_unanswered(read: Any, known: Any) -> int:
-    """Return how many gold items have no answer, so that no method can label them."""
+def _n_scored(read: Any, known: Any, score: str) -> tuple[int, list[str]]:
+    """Return how many gold items are scored, and what to say of the others."""
+    from wisecrowd._checks import counted
+    from wisecrowd.results.comparison import scored_gold
+
     both = read if known is None else read.with_gold(known)
-    return int(((both.gold_codes >= 0) & (both.codes.n_per_item == 0)).sum())
+    n_scored = int((scored_gold(both, score) >= 0).sum())
+    n_other = len(both.gold) - n_scored
+    which = "with answers" if score == "new" else "without an answer"
+    said = [f"{counted(n_other, 'gold item')} {which}: not scored."]
+    return n_scored, said if n_other else []
 
 
 def _names(methods: str | None, *, with_features: bool) -> list[str]:
