@@ -248,3 +248,14 @@ def test_retired_items_are_left_out_with_their_features(run, folder, tmp_path):
     labels = pd.read_csv(out / "labels.csv")
     assert len(labels) == 58
     assert not labels["item"].isin(["sound 7", "sound 55"]).any()
+
+
+def test_a_fit_that_was_stopped_far_from_convergence_is_a_note(run, folder):
+    files = (folder / "answers.csv", "-f", folder / "features.parquet")
+    short = ("--inducing", 5, "--epochs", 3, "--dependence", 0.1)
+    result = run("fit", *files, *short, "--json")
+    assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stderr.split())
+    assert "note: The fit was stopped after 3 steps, far from convergence" in said
+    assert "Raise --epochs, or leave it out." in said
+    assert "Raise max_epochs=" in json.loads(result.stdout)["notes"][-1]

@@ -22,6 +22,7 @@ from wisecrowd.results.ledger import ledger_table
 from wisecrowd.results.notebook import of_model
 from wisecrowd.results.review import to_review
 from wisecrowd.results.settled import SETTLED_AT, expected_error
+from wisecrowd.results.stopped import stopped_early
 from wisecrowd.results.tables import (
     annotator_table,
     class_table,
@@ -158,7 +159,7 @@ def _about(
         "method": model.method.name,
         "settings": settings_of(model),
         "read": _read(annotations),
-        "notes": cautions(annotations),
+        "notes": [*cautions(annotations), *stopped_early(model)],
         "n_items": len(annotations.items),
         "n_annotators": len(annotations.annotators),
         "n_answers": len(annotations),
