@@ -33,7 +33,9 @@ def test_a_fit_that_was_stopped_early_says_what_to_raise(short, crowd):
 
 def test_the_gain_is_per_item_in_40_steps(short):
     far = FAR * len(short.items_) / 5  # in eight steps
-    assert stopped_early(with_bounds(short, -90.0, 0.0, far * 0.99)) == []
+    for gain, n_notes in ((0.99, 0), (1.01, 1)):  # in the second half of the steps
+        bounds = (-90.0, 0.0, 0.0, 2 * far * gain)
+        assert len(stopped_early(with_bounds(short, *bounds))) == n_notes
     (note,) = stopped_early(with_bounds(short, 0.0, far * 10))
     assert f"gained {10 * FAR:.2g} nats per item in 40 steps" in note
     (note,) = stopped_early(with_bounds(short, -90.0))
