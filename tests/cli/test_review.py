@@ -60,3 +60,17 @@ def test_a_name_cannot_change_the_terminal(run, answers, tmp_path):
     result = run("review", tmp_path / "run", "--budget", 30)
     assert "\x1b" not in result.stdout
     assert r"bl\x1b[2Jip" in result.stdout
+
+
+def test_the_reviewed_file_is_gold_for_the_next_fit(run, folder, answers, tmp_path):
+    path, out = tmp_path / "review.csv", tmp_path / "next"
+    assert run("review", folder, "--budget", 3, "-o", path, "-q").exit_code == 0
+    rows = pd.read_csv(path)
+    rows["gold"] = ["chirp", "blip", None]  # one is not done yet
+    rows.to_csv(path, index=False)
+    result = run("aggregate", answers, "--gold", path, "--out", out, "-q")
+    assert result.exit_code == 0, result.stderr
+    labels = pd.read_csv(out / "labels.csv").set_index("item")
+    assert labels["label"][rows["item"][:2]].tolist() == ["chirp", "blip"]
+    reviewed = pd.read_csv(io.StringIO(run("review", out).stdout))["item"]
+    assert not reviewed.isin(rows["item"][:2]).any()
