@@ -133,6 +133,7 @@ def findings(
     if alone is not None:
         confused["classifier"] = shares_of_rows(model.label_proba_.T @ alone)
     about = plain(_about(model, annotations, items, annotators, settled_at))
+    about["notes"] += stopped_early(model)
     return Findings(
         model,
         items,
@@ -159,7 +160,7 @@ def _about(
         "method": model.method.name,
         "settings": settings_of(model),
         "read": _read(annotations),
-        "notes": [*cautions(annotations), *stopped_early(model)],
+        "notes": cautions(annotations),
         "n_items": len(annotations.items),
         "n_annotators": len(annotations.annotators),
         "n_answers": len(annotations),
