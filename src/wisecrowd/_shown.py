@@ -66,6 +66,23 @@ class Shown:
 
         write_report(self._findings(), path, images=images)
 
+    def to_review(self, budget: int = 100) -> Any:
+        """Return the items whose review by an expert would help most.
+
+        Parameters
+        ----------
+        budget : int
+            The most items.
+
+        Returns
+        -------
+        DataFrame
+            One row per item that is not settled, the least probable label first. The
+            columns are item, label, probability, n_answers, agreement (the share of
+            the answers that name the label) and why: a sentence.
+        """
+        return self._findings().to_review(budget)
+
     def plot_annotators(self, ax: Any = None) -> Any:
         """Draw every annotator: accuracy with interval, and number of answers.
 

@@ -217,3 +217,16 @@ def test_an_answer_that_nobody_gave_is_said(run, answers):
     assert len(found["notes"]) == 1
     result = run("aggregate", answers, "-m", "majority-vote")
     assert "Nobody gave" not in result.stderr
+
+
+def test_retired_items_are_left_out(run, answers, tmp_path):
+    (tmp_path / "retired.csv").write_text("item,why\n7,done\n8,done\nmoon,done\n")
+    out = tmp_path / "run"
+    retired = ("--leave-out-items", tmp_path / "retired.csv")
+    result = run("aggregate", answers, *retired, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert "2 items are left out of the fit." in result.stderr
+    assert "1 id is not an item: 'moon'." in result.stderr
+    labels = pd.read_csv(out / "labels.csv")
+    assert len(labels) == 58
+    assert not labels["item"].isin([7, 8]).any()

@@ -199,7 +199,23 @@ def test_the_scores_are_written_to_a_table(name, run, answers, gold, tmp_path):
     wanted = {"accuracy", "log_loss", "calibration_error", "gain", "unseen_answers"}
     assert wanted <= set(table.columns)
     assert table["log_loss"].notna().all()
-    one_sentence(run(*command, "--out", "x.txt"), ".csv or .parquet")
+    one_sentence(run(*command, "--out", "x.txt"), ".csv, .parquet or .tex")
+
+
+def test_the_printed_table_is_written_as_latex(run, answers, gold, tmp_path):
+    out = tmp_path / "scores.tex"
+    command = ("compare", answers, "--gold", gold, "--seeds", 2, *QUICK)
+    result = run(*command, "--out", out)
+    assert result.exit_code == 0, result.output
+    lines = out.read_text("utf-8").splitlines()
+    assert lines[0] == r"\begin{tabular}{lrrrrrr}"
+    assert lines[2].startswith("method & accuracy & log loss & calibration & unseen &")
+    names = [line.split(" & ")[0] for line in lines[4:-2]]
+    assert names == ["dawid-skene", "majority-vote", "smoothed-votes"]
+    mean = lines[4].split(" & ")[1]
+    assert mean.replace(r"$\pm$", "±") in result.stdout
+    assert r"$\pm$" in mean
+    assert lines[-1] == r"\end{tabular}"
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["plain", "force"])
@@ -281,3 +297,19 @@ def test_without_matplotlib_no_method_is_fitted(run, answers, tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("compare", answers, *QUICK, "--plot", tmp_path / "figure.png")
     one_sentence(result, "pip install 'wisecrowd[plot]'")
+
+
+def test_new_items_are_scored_with_an_option(run, answers, features, gold):
+    rows = pd.read_csv(answers)
+    rows[rows["item"] < 50].to_csv(answers, index=False)
+    command = ("compare", answers, "-m", "raykar", "--gold", gold, "--held-out", 0)
+    result = run(*command, "-f", features, "--score", "new", "--json")
+    assert result.exit_code == 0, result.output
+    assert "50 gold items with answers: not scored." in result.stderr
+    found = json.loads(result.stdout)
+    assert found["n_gold"] == 10
+    assert found["methods"][0]["accuracy"] > 0.5
+    one_sentence(
+        run(*command[:2], "-m", "bcc", "--score", "new"), "--score 'new' needs"
+    )
+    one_sentence(run(*command, "-f", features, "--score", "old"), "--score", "'old'")

@@ -234,3 +234,28 @@ def test_predict_says_what_it_cannot_use(run, fitted, folder, tmp_path):
     one_sentence(result, "odd.csv", "'hum'", "'blip', 'chirp', 'whistle'")
     result = run("predict", fitted[0], new, "--annotations", folder / "answers.csv")
     one_sentence(result, "new.csv: none of the 50 answered items has features")
+
+
+def test_retired_items_are_left_out_with_their_features(run, folder, tmp_path):
+    (tmp_path / "retired.txt").write_text("sound 7\nsound 55\n")
+    out, table = tmp_path / "run", folder / "features.parquet"
+    result = run(
+        "fit", folder / "answers.csv", "-f", table, "--method", "raykar", "-o", out,
+        "--leave-out-items", tmp_path / "retired.txt",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "2 items are left out of the fit." in result.stderr
+    labels = pd.read_csv(out / "labels.csv")
+    assert len(labels) == 58
+    assert not labels["item"].isin(["sound 7", "sound 55"]).any()
+
+
+def test_a_fit_that_was_stopped_far_from_convergence_is_a_note(run, folder):
+    files = (folder / "answers.csv", "-f", folder / "features.parquet")
+    short = ("--inducing", 5, "--epochs", 3, "--dependence", 0.1)
+    result = run("fit", *files, *short, "--json")
+    assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stderr.split())
+    assert "note: The fit was stopped after 3 steps, far from convergence" in said
+    assert "Raise --epochs, or leave it out." in said
+    assert "Raise max_epochs=" in json.loads(result.stdout)["notes"][-1]

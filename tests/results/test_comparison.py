@@ -405,3 +405,27 @@ def test_items_that_nobody_answered_are_not_scored_without_features():
     found = gold_scores(wc.MajorityVote().fit(answers), answers.with_gold(gold))
     assert (found["n_items"], found["n_unanswered"]) == (2, 4)
     assert found["accuracy"] == 1
+
+
+def test_new_items_are_scored_by_their_features_alone(crowd, gold):
+    answered = crowd.answers.subset(items=crowd.answers.items[:20])
+    options = {"X": crowd.X, "gold": gold, "held_out": 0}
+
+    def accuracy(**more):
+        table = wc.compare(["raykar"], answered, **options, **more)
+        return table["accuracy"][0], table["log_loss"].iloc[-1]
+
+    labels = compared(["raykar"], answered, **options).labels["raykar"]
+    right = (labels == pd.Series(gold)).to_numpy()
+    assert_allclose(accuracy()[0], right.mean())
+    assert_allclose(accuracy(score="answered")[0], right[:20].mean())
+    found = accuracy(score="new")
+    assert_allclose(found[0], right[20:].mean())
+    assert_allclose(found[1], np.log(3), atol=1e-5)  # votes know nothing of them
+
+
+def test_new_items_need_features_and_gold(crowd, gold):
+    with pytest.raises(wc.InputError, match="score='new' needs features"):
+        wc.compare(["bcc"], crowd.answers, gold=gold, score="new")
+    with pytest.raises(wc.InputError, match="no gold item is without an answer"):
+        wc.compare(["raykar"], crowd.answers, X=crowd.X, gold=gold, score="new")

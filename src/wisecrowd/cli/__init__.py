@@ -24,6 +24,7 @@ from wisecrowd.cli.glitches import glitches
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.report import report
+from wisecrowd.cli.review import review
 from wisecrowd.cli.simulate import simulate
 from wisecrowd.cli.wording import as_options, said_of_usage
 
@@ -171,9 +172,9 @@ def _about(
 
 for command, words in (
     (demo, "demo"), (fit, "fit"), (predict, "predict"), (aggregate, "aggregate"),
-    (report, "report"), (explain, "explain"), (compare, "compare"),
-    (methods, "methods"), (simulate, "simulate"), (glitches, "simulate glitches"),
-    (cite, "cite"),
+    (report, "report"), (explain, "explain"), (review, "review"),
+    (compare, "compare"), (methods, "methods"), (simulate, "simulate"),
+    (glitches, "simulate glitches"), (cite, "cite"),
 ):  # fmt: skip
     app.command(words, cls=Command)(command)
 

@@ -16,6 +16,7 @@ def aggregate(
     groups: opt.GroupsFile = None,
     out: opt.RunFolder = None,
     gold: opt.GoldFile = None,
+    leave_out_items: opt.LeaveOutItems = None,
     settled_at: opt.SettledAt = 0.02,
     seed: opt.Seed = 0,
     published: cfg.AsPublished = False,
@@ -32,13 +33,17 @@ def aggregate(
     name = opt.method_of_command(method, AGGREGATORS)
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
+    from wisecrowd.io.left_out import without_items
 
-    outcome.check_folder(out, opt.inputs(reading, path, gold), force=force)
-    read = opt.answers_from(path, reading, gold)
+    inputs = opt.inputs(reading, path, gold, leave_out_items)
+    outcome.check_folder(out, inputs, force=force)
+    read, left = opt.answers_from(path, reading, gold), list[str]()
+    if leave_out_items is not None:
+        read, _, left = without_items(leave_out_items, read)
     known, notes = opt.gold_from(gold, read, reading)
     if groups is not None:
         model.set_params(groups=opt.groups_from(groups, name))
-    outcome.say_read(read, notes, quiet=quiet)
+    outcome.say_read(read, [*left, *notes], quiet=quiet)
     model.fit(read, gold=known)
     how: Any = {"force": force, "as_json": as_json, "quiet": quiet}
     outcome.report(model, read, known, out=out, settled_at=settled_at, **how)

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -56,6 +56,14 @@ def compare(
             "sees them. Default: those in ANSWERS, if it has any.",
         ),
     ] = None,
+    score: Annotated[
+        str,
+        typer.Option(
+            metavar="all|answered|new",
+            help="Which gold items to score; new: those of FEATURES without an answer, "
+            "labelled by their features alone.",
+        ),
+    ] = "all",
     held_out: Annotated[
         float,
         typer.Option(
@@ -82,7 +90,12 @@ def compare(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="CSV, Parquet or LaTeX (.tex: the printed table) to write.",
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -113,17 +126,12 @@ def compare(
     from wisecrowd.cli.outcome import say_read
     from wisecrowd.cli.show import say
     from wisecrowd.io.join import join_features, join_note
-    from wisecrowd.results.comparison import compared
-    from wisecrowd.results.comparison_figure import plot_comparison
-    from wisecrowd.results.run_folder import (
-        check_figure_file,
-        check_table_file,
-        write_figure,
-        write_table,
-    )
+    from wisecrowd.results.comparison import check_score, compared
+    from wisecrowd.results.run_folder import check_figure_file, check_table_file
 
+    check_score(score, with_features=features is not None)
     given = opt.inputs(reading, path, features, gold)
-    check_table_file(out, given, force=force)
+    check_table_file(out, given, force=force, latex=True)
     check_figure_file(plot, given, force=force)
     read, X, notes = opt.answers_from(path, reading, gold), None, []
     if features is not None:
@@ -134,33 +142,47 @@ def compare(
         fit = fitting(with_features=features is not None, n_classes=read.n_classes)
         models = {name: models[name] for name in fit}
     known, more = opt.gold_from(gold, read, reading)
-    n_bare = 0 if features else _n_unanswered(read, known)
-    if n_bare:
-        more.append(f"{counted(n_bare, 'gold item')} without an answer: not scored.")
-    say_read(read, [*notes, *more], quiet=quiet)
+    n_gold, said = _n_scored(read, known, score if features else "answered")
+    say_read(read, [*notes, *more, *said], quiet=quiet)
     found = compared(
         models, read, X=X, items=read.items, gold=known,
         seeds=range(seed, seed + seeds), held_out=held_out, time_limit=time_limit,
+        score=cast("Any", score),
     )  # fmt: skip
-    if out is not None:
-        write_table(found.scores, out)
-    if plot is not None:
-        write_figure(plot_comparison(found.scores), plot)
-    n_gold = len(read.gold if known is None else known) - n_bare
+    _write(found.scores, out, plot)
     _report(found, read, n_gold, as_json=as_json, quiet=quiet)
     if out is not None and not quiet:
         n_methods = found.scores["method"].nunique()
-        said = counted(n_methods - bool(n_gold), "method")
+        scored = counted(n_methods - bool(n_gold), "method")
         also = " and of smoothed votes" if n_gold else ""
-        say(f"Wrote {out}: the scores of {said}{also}.")
+        say(f"Wrote {out}: the scores of {scored}{also}.")
     if plot is not None and not quiet:
         say(f"Wrote {plot}: the figure.")
 
 
-def _n_unanswered(read: Any, known: Any) -> int:
-    """Return how many gold items have no answer, so that no method can label them."""
+def _write(scores: Any, out: Path | None, plot: Path | None) -> None:
+    from wisecrowd.results import run_folder
+    from wisecrowd.results.comparison_figure import plot_comparison
+
+    if out is not None and out.suffix.lower() == run_folder.TEX:
+        run_folder.write_text(as_latex(*_table(scores)), out)
+    elif out is not None:
+        run_folder.write_table(scores, out)
+    if plot is not None:
+        run_folder.write_figure(plot_comparison(scores), plot)
+
+
+def _n_scored(read: Any, known: Any, score: str) -> tuple[int, list[str]]:
+    """Return how many gold items are scored, and what to say of the others."""
+    from wisecrowd._checks import counted
+    from wisecrowd.results.comparison import scored_gold
+
     both = read if known is None else read.with_gold(known)
-    return int(((both.gold_codes >= 0) & (both.codes.n_per_item == 0)).sum())
+    n_scored = int((scored_gold(both, score) >= 0).sum())
+    n_other = len(both.gold) - n_scored
+    which = "with answers" if score == "new" else "without an answer"
+    said = [f"{counted(n_other, 'gold item')} {which}: not scored."]
+    return n_scored, said if n_other else []
 
 
 def _names(methods: str | None, *, with_features: bool) -> list[str]:
@@ -253,21 +275,51 @@ def said_of_honesty(than_votes: dict[str, list[str]], n_classes: int) -> list[st
 
 def _show(scores: Any, between: Any, alpha: float, n_gold: int) -> None:
     from wisecrowd.cli.show import number, show_table
-    from wisecrowd.results.comparison import over_seeds
 
     against = f"{n_gold:,} gold items" if n_gold else "no gold classes"
     n_seeds = scores["seed"].nunique()
     means = f", means of {n_seeds} seeds" if n_seeds > 1 else ""
     title = f"Methods{means} ({against}; Krippendorff's alpha {number(alpha)})"
-    shown = [name for name in HEADINGS if scores[name].notna().any()]
-    rows = [
-        (row["method"], *(_cell(row, name) for name in shown))
-        for row in over_seeds(scores).to_dict("records")
-    ]
-    show_table(title, ("<method", *(HEADINGS[name] for name in shown)), rows)
+    show_table(title, *_table(scores))
     if 1 < len(between) <= MOST_BESIDE:
         share = [(n, *(f"{v:.1%}" for v in between.loc[n])) for n in between.index]
         show_table("Items with the same label", ("<", *between.columns), share)
+
+
+def _table(scores: Any) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and the rows of the table of scores."""
+    from wisecrowd.results.comparison import over_seeds
+
+    shown = [name for name in HEADINGS if scores[name].notna().any()]
+    rows = [
+        [row["method"], *(_cell(row, name) for name in shown)]
+        for row in over_seeds(scores).to_dict("records")
+    ]
+    return ["<method", *(HEADINGS[name] for name in shown)], rows
+
+
+def as_latex(heads: list[str], rows: list[list[str]]) -> str:
+    r"""Return a table in LaTeX, with the rules of booktabs.
+
+    Examples
+    --------
+    >>> print(as_latex(["<method", "accuracy"], [["bcc", "0.91 ± 0.02"]]))
+    \begin{tabular}{lr}
+    \toprule
+    method & accuracy \\
+    \midrule
+    bcc & 0.91 $\pm$ 0.02 \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    """
+    form = "".join("l" if head.startswith("<") else "r" for head in heads)
+    first, *others = (
+        " & ".join(cells).replace("±", r"$\pm$").replace("–", "--") + r" \\"
+        for cells in ([head.lstrip("<") for head in heads], *rows)
+    )
+    begin = (rf"\begin{{tabular}}{{{form}}}", r"\toprule", first, r"\midrule")
+    return "\n".join((*begin, *others, r"\bottomrule", r"\end{tabular}", ""))
 
 
 def _cell(row: Any, name: str) -> str:

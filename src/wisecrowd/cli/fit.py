@@ -28,6 +28,7 @@ def fit(
     ],
     out: opt.RunFolder = None,
     gold: opt.GoldFile = None,
+    leave_out_items: opt.LeaveOutItems = None,
     method: Annotated[str, opt.method_option(CLASSIFIERS)] = "svgpcr",
     settled_at: opt.SettledAt = 0.02,
     seed: opt.Seed = 0,
@@ -50,12 +51,17 @@ def fit(
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
     from wisecrowd.io.join import join_features, join_note
+    from wisecrowd.io.left_out import without_items
 
-    outcome.check_folder(out, opt.inputs(reading, path, features, gold), force=force)
-    table = opt.features_from(features, reading_table)
-    both = join_features(opt.answers_from(path, reading, gold), table)
+    inputs = opt.inputs(reading, path, features, gold, leave_out_items)
+    outcome.check_folder(out, inputs, force=force)
+    table: Any = opt.features_from(features, reading_table)
+    read, left = opt.answers_from(path, reading, gold), list[str]()
+    if leave_out_items is not None:
+        read, table, left = without_items(leave_out_items, read, table)
+    both = join_features(read, table)
     known, notes = opt.gold_from(gold, both, reading)
-    outcome.say_read(both, [join_note(both, table), *notes], quiet=quiet)
+    outcome.say_read(both, [join_note(both, table), *left, *notes], quiet=quiet)
     model.fit(table.to_frame(), both, items=both.items, gold=known)
     how: Any = {"force": force, "as_json": as_json, "quiet": quiet}
     outcome.report(model, both, known, out=out, settled_at=settled_at, **how)

@@ -57,6 +57,15 @@ GroupsFile = Annotated[
         "such as language models of one maker. A family has one vote per item.",
     ),
 ]
+LeaveOutItems = Annotated[
+    Path | None,
+    typer.Option(
+        "--leave-out-items",
+        metavar="FILE",
+        help="Items to leave out of the fit, such as retired subjects: one id per "
+        "line, or a table with a column of items.",
+    ),
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of all random numbers.")
 ]

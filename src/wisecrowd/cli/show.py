@@ -25,6 +25,7 @@ from wisecrowd.results.flags import (
     SPAMMER,
     n_certain,
 )
+from wisecrowd.results.run_folder import csv_text
 from wisecrowd.results.tables import uncertain_items
 
 LEAST_NAME = 12  # letters in a line of a name, on a narrow terminal
@@ -70,6 +71,11 @@ def show_json(content: Any) -> None:
     """Print one JSON object on one line; NaN and infinity are null."""
     # DEL is the one control character that JSON leaves as it is.
     typer.echo(json.dumps(plain(content), allow_nan=False).replace("\x7f", "\\u007f"))
+
+
+def show_csv(table: pd.DataFrame) -> None:
+    """Print a table as a CSV, for a file or for another program."""
+    typer.echo(csv_text(table), nl=False)
 
 
 def show_table(

@@ -13,6 +13,7 @@ KEYWORDS = {
     "held_out": "--held-out",
     "size": "--size",
     "settled_at": "--settled-at",
+    "score": "--score",
 }
 """The option that gives each argument of the library."""
 

@@ -1,5 +1,6 @@
-"""The ids of the rows of a feature file that has none: a list, or a file of them."""
+"""Ids of items: of the rows of a feature file that has none, or in a file of ids."""
 
+import re
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -42,6 +43,27 @@ def given_ids(ids: GivenIds, n_rows: int) -> Any:
         return _counted(_read(existing_file(ids), n_rows), n_rows)
 
 
+def read_ids(path: str | PathLike[str]) -> Any:
+    r"""Return the ids in a file, however many there are.
+
+    Parameters
+    ----------
+    path : path
+        The forms of :func:`given_ids`. The first line is a header if it is, or has, a
+        usual name of the items, such as ``item``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "retired.csv"
+    >>> _ = path.write_text("subject_id,reason\n17,blurred\n4,empty\n")
+    >>> read_ids(path).tolist()
+    [17, 4]
+    """
+    with errors_that_name(path):
+        return _read(existing_file(path))
+
+
 def _counted(ids: Any, n_rows: int) -> Any:
     if len(ids) != n_rows:
         raise InputError(
@@ -51,7 +73,7 @@ def _counted(ids: Any, n_rows: int) -> Any:
     return ids
 
 
-def _read(path: Path, n_rows: int) -> Any:
+def _read(path: Path, n_rows: int | None = None) -> Any:
     with path.open("rb") as file:
         start = file.read(8)
     if start.startswith(b"\x93NUMPY"):
@@ -66,9 +88,11 @@ def _read(path: Path, n_rows: int) -> Any:
     if lines and lines[0].startswith("["):
         content = parsed("\n".join(lines), "the file")
         return content if isinstance(content, list) else []
-    if len(lines) == n_rows + 1 and _is_table(lines[0]):
+    named = bool(lines) and _names_items(lines[0])
+    has_header = named if n_rows is None else len(lines) == n_rows + 1
+    if has_header and _is_table(lines[0]):
         return _column(path)
-    if len(lines) == n_rows + 1 and first_named(lines[:1], ALIASES["item"]):
+    if has_header and named:
         lines = lines[1:]
     return retyped(lines)
 
@@ -88,6 +112,11 @@ def _array(path: Path) -> Array:
 
 def _is_table(header: str) -> bool:
     return any(mark in header for mark in ",;\t|")
+
+
+def _names_items(header: str) -> bool:
+    cells = [cell.strip(" '\"") for cell in re.split(r"[,;\t|]", header)]
+    return first_named(cells, ALIASES["item"]) is not None
 
 
 def _column(path: Path) -> Array:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
-from wisecrowd._checks import InputError, listed, number, whole_number
+from wisecrowd._checks import InputError, listed, number, one_of, whole_number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, as_annotations, made_annotations
@@ -18,11 +18,14 @@ from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
 from wisecrowd.registry import METHODS, fitting, method_name
 from wisecrowd.results import limits
-from wisecrowd.results.findings import SCORES, gold_of_answered
+from wisecrowd.results.findings import SCORES
 from wisecrowd.results.notebook import of_comparison
 
 BASELINE = "smoothed-votes"
 """The name of the row that every method is compared with where there is gold."""
+
+SCORED = ("all", "answered", "new")
+"""Which gold items can be scored."""
 
 CLEAR = 2.0  # standard errors from which a difference in log loss is called clear
 
@@ -48,7 +51,7 @@ class Comparison(NamedTuple):
         return of_comparison(self.scores)
 
 
-def compare(
+def compare(  # noqa: PLR0913  its settings are its arguments
     methods: Models,
     answers: Any,
     *,
@@ -58,6 +61,7 @@ def compare(
     seeds: Sequence[int] = (0,),
     held_out: float | int = 0.1,
     time_limit: float | int | None = None,
+    score: Literal["all", "answered", "new"] = "all",
 ) -> pd.DataFrame:
     """Fit several methods to the same answers, and score them.
 
@@ -86,6 +90,9 @@ def compare(
     time_limit : float, optional
         Seconds after which a fit is given up. The method then has no scores, and its
         `note` says so. Default: none.
+    score : {"all", "answered", "new"}
+        Which gold items are scored: all, those with answers, or new ones: rows of X
+        about which nobody answered, so that they are labelled by their features alone.
 
     Returns
     -------
@@ -131,11 +138,12 @@ def compare(
         seeds=seeds,
         held_out=held_out,
         time_limit=time_limit,
+        score=score,
     )
     return found.scores
 
 
-def compared(
+def compared(  # noqa: PLR0913  those of compare
     methods: Models,
     answers: Any,
     *,
@@ -145,9 +153,11 @@ def compared(
     seeds: Sequence[int] = (0,),
     held_out: float | int = 0.1,
     time_limit: float | int | None = None,
+    score: Literal["all", "answered", "new"] = "all",
 ) -> Comparison:
     """Return the scores of :func:`compare`, and the labels of every method."""
     _check_arguments(seeds, held_out, time_limit)
+    check_score(score, with_features=X is not None)
     annotations = made_annotations(answers)
     models = named_models(
         methods, with_features=X is not None, n_classes=annotations.n_classes
@@ -159,8 +169,9 @@ def compared(
         known, _ = matched_gold(pd.Series(gold), annotations)
         annotations = annotations.with_gold(known)
     as_annotations(annotations)  # what is wrong for every method is an error
-    if X is None:  # nothing is known of an item that nobody answered
-        annotations = replace(annotations, gold_codes=gold_of_answered(annotations))
+    # Without features, nothing is known of an item that nobody answered.
+    codes = scored_gold(annotations, "answered" if X is None else score)
+    annotations = replace(annotations, gold_codes=codes)
     against = scores_against_gold(annotations)
     rows: list[dict[str, Any]] = []
     labels: dict[str, Array] = {}
@@ -193,6 +204,16 @@ def _check_arguments(seeds: Any, held_out: Any, time_limit: float | int | None) 
         raise InputError("seeds is empty. Give at least one, such as seeds=[0].")
     for seed in seeds:
         whole_number(seed, "a seed in seeds", least=0, most=2**32 - 1)
+
+
+def check_score(score: Any, *, with_features: bool) -> None:
+    """Refuse a choice of gold items that does not fit the data."""
+    one_of(score, SCORED, "score")
+    if score == "new" and not with_features:
+        raise InputError(
+            "score='new' needs features: without them, nothing is known of an item "
+            "that nobody answered. Pass them with X=."
+        )
 
 
 def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
@@ -369,6 +390,27 @@ def honesty(scores: pd.DataFrame) -> dict[str, list[str]]:
         "less": mean.index[clear & ~better].tolist(),
         "unclear": mean.index[~clear].tolist(),
     }
+
+
+def scored_gold(annotations: Annotations, score: str) -> Int[np.ndarray, " N"]:
+    """Return the codes of the gold classes that are scored, -1 for other items.
+
+    Examples
+    --------
+    >>> both = Annotations.from_dict({"a": {"ann": 0}, "b": {"ann": 1}, "c": {}})
+    >>> both = both.with_gold({"a": 0, "c": 1})
+    >>> [scored_gold(both, score).tolist() for score in SCORED]
+    [[0, -1, 1], [0, -1, -1], [-1, -1, 1]]
+    """
+    answered = annotations.codes.n_per_item > 0
+    chosen = {"answered": answered, "new": ~answered}.get(score, True)
+    codes = np.where(chosen, annotations.gold_codes, -1).astype(np.int32)
+    if score == "new" and (codes < 0).all():
+        raise InputError(
+            "score='new': no gold item is without an answer. Give the features and the "
+            "gold of items about which nobody answered."
+        )
+    return codes
 
 
 def scores_against_gold(annotations: Annotations) -> Callable[..., dict[str, float]]:

@@ -21,7 +21,9 @@ from wisecrowd.results.doubts import contradictions
 from wisecrowd.results.flags import flagged, n_certain
 from wisecrowd.results.ledger import ledger_table
 from wisecrowd.results.notebook import of_model
+from wisecrowd.results.review import to_review
 from wisecrowd.results.settled import SETTLED_AT, expected_error
+from wisecrowd.results.stopped import stopped_early
 from wisecrowd.results.tables import (
     annotator_table,
     class_table,
@@ -76,6 +78,13 @@ class Findings:
         """One row per annotator, true class and answer; made when it is needed."""
         return confusion_table(self.model)
 
+    def to_review(self, budget: int = 100) -> pd.DataFrame:
+        """Return the items whose review by an expert would help most.
+
+        See :func:`~wisecrowd.results.review.to_review`.
+        """
+        return to_review(self.items, budget, disagreements=self.disagreements)
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows of it."""
         return of_model(self.model, self)
@@ -125,6 +134,7 @@ def findings(
     if alone is not None:
         confused["classifier"] = shares_of_rows(model.label_proba_.T @ alone)
     about = plain(_about(model, annotations, items, annotators, settled_at))
+    about["notes"] += stopped_early(model)
     return Findings(
         model,
         items,

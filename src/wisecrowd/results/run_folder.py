@@ -1,6 +1,7 @@
 """The folder of a run: the model and its tables (docs/files.md)."""
 
 import csv
+import io
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -13,7 +14,7 @@ import pandas as pd
 
 from wisecrowd._checks import InputError
 from wisecrowd._files import check_outputs, replacing
-from wisecrowd._text import for_spreadsheet
+from wisecrowd._text import for_spreadsheet, printable
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.sources import MISSING
 from wisecrowd.metrics.reliability_figure import pyplot
@@ -24,6 +25,7 @@ from wisecrowd.results.tables import annotator_table, class_table
 
 DIGITS = "%.6g"  # digits in a CSV; Parquet has all of them
 LEDGER, FINDINGS, PAGE = "ledger.parquet", "findings.json", "report.html"
+TEX = ".tex"
 FILES = (
     JSON_NAME, TENSORS_NAME, "labels.parquet", "labels.csv", "annotators.csv",
     "confusion.parquet", "trace.csv", LEDGER, FINDINGS,
@@ -146,6 +148,13 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         write(table, temporary)
 
 
+def write_text(text: str, path: Path) -> None:
+    """Write a text, such as a table in LaTeX."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write_figure(figure: Any, path: Path) -> None:
     """Write a figure of matplotlib, in the format that the ending of its name says."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,7 +198,11 @@ def _check_place(folder: Path) -> None:
 
 
 def check_table_file(
-    path: Path | None, inputs: Iterable[Path | None], *, force: bool
+    path: Path | None,
+    inputs: Iterable[Path | None],
+    *,
+    force: bool,
+    latex: bool = False,
 ) -> None:
     """Refuse a file that `write_table` could not or should not write.
 
@@ -201,8 +214,11 @@ def check_table_file(
         The files that are read. None of them is ever replaced.
     force : bool
         Whether to replace a file that exists.
+    latex : bool
+        Whether it may also be LaTeX.
     """
-    _check_file(path, {".csv": "CSV", ".parquet": "Parquet"}, inputs, force=force)
+    formats = {".csv": "CSV", ".parquet": "Parquet"} | ({TEX: "LaTeX"} if latex else {})
+    _check_file(path, formats, inputs, force=force)
 
 
 def check_figure_file(
@@ -275,7 +291,7 @@ def _joined(words: Iterable[str], last: str) -> str:
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
-def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> None:
+def _write_csv(table: pd.DataFrame, path: Any, digits: str | None = DIGITS) -> None:
     safe = for_spreadsheet(table)
     words = _words(safe)
     quoting = csv.QUOTE_MINIMAL
@@ -288,6 +304,14 @@ def _write_csv(table: pd.DataFrame, path: Path, digits: str | None = DIGITS) -> 
     safe.to_csv(
         path, index=False, float_format=digits, lineterminator=end, quoting=quoting
     )
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """Return a table as the text of a CSV, without characters that move a cursor."""
+    words = table.select_dtypes(exclude="number").columns
+    file = io.StringIO()
+    _write_csv(table.assign(**{w: table[w].map(printable) for w in words}), file)
+    return file.getvalue()
 
 
 def _words(table: pd.DataFrame) -> set[str]:
