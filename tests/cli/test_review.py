@@ -16,7 +16,7 @@ def test_the_least_certain_items_are_a_csv_on_standard_output(run, folder):
     result = run("review", folder, "--budget", 3)
     assert result.exit_code == 0, result.stderr
     rows = pd.read_csv(io.StringIO(result.stdout))
-    names = ["item", "label", "probability", "n_answers", "agreement", "why"]
+    names = ["item", "label", "probability", "n_answers", "agreement", "why", "gold"]
     assert list(rows) == names
     labels = pd.read_csv(folder / "labels.csv").sort_values("probability").head(3)
     assert rows["item"].tolist() == labels["item"].tolist()

@@ -30,8 +30,8 @@ def review(
 
     [bold]wisecrowd review run/ --budget 100 --out review.csv[/bold]
 
-    Settled and known items are left out. Let the expert write the classes into a new
-    column, gold, and give the file to the next fit with --gold.
+    Settled and known items are left out. Let the expert write the classes into the
+    column gold, and give the file to the next fit with --gold.
     """
     from wisecrowd.cli import show
     from wisecrowd.results.review import said_of_review

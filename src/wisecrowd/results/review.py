@@ -36,7 +36,7 @@ def to_review(
     -------
     DataFrame
         The columns item, label, probability, n_answers and agreement of the label
-        table, and why: a sentence.
+        table, why: a sentence, and gold, empty, for the expert.
 
     Examples
     --------
@@ -61,7 +61,8 @@ def to_review(
         _why(row, name, contrary.get(row.item))
         for row, name in zip(each, following, strict=True)
     ]
-    return rows[COLUMNS].assign(why=why).reset_index(drop=True)
+    # The empty column is for the expert: without it, --gold would read the labels.
+    return rows[COLUMNS].assign(why=why, gold="").reset_index(drop=True)
 
 
 def _why(row: Any, following: str, contrary: Any) -> str:
