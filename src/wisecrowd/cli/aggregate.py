@@ -33,11 +33,13 @@ def aggregate(
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
 
-    outcome.check_folder(out, opt.inputs(reading, path, gold), force=force)
+    outcome.check_folder(out, opt.inputs(reading, path, gold, groups), force=force)
     read = opt.answers_from(path, reading, gold)
     known, notes = opt.gold_from(gold, read, reading)
     if groups is not None:
-        model.set_params(groups=opt.groups_from(groups, name))
+        families, said = opt.groups_from(groups, name, read.annotators)
+        model.set_params(groups=families)
+        notes = [*notes, *said]
     outcome.say_read(read, notes, quiet=quiet)
     model.fit(read, gold=known)
     how: Any = {"force": force, "as_json": as_json, "quiet": quiet}
