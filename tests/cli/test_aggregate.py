@@ -85,8 +85,8 @@ def test_json_of_the_command_is_the_summary_of_the_library(run, answers, tmp_pat
 def test_dependence_is_explained_in_numbers(run, answers):
     said = run("aggregate", answers, "--dependence", "0.21").stderr
     assert (
-        "The 5.0 answers per item are worth 2.7 independent ones: annotators make the "
-        "same mistakes. The probabilities take this into account."
+        "The 5.0 answers per item are worth 2.7 independent ones: annotators tend to "
+        "make the same mistakes. The probabilities take this into account."
     ) in " ".join(said.split())
     assert "mistakes" not in run("aggregate", answers, "--dependence", "0").stderr
 

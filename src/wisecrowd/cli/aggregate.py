@@ -32,7 +32,9 @@ def aggregate(
     name = opt.method_of_command(method, AGGREGATORS)
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
+    from wisecrowd.results.settled import check_limit
 
+    check_limit(settled_at)
     outcome.check_folder(out, opt.inputs(reading, path, gold, groups), force=force)
     read = opt.answers_from(path, reading, gold)
     known, notes = opt.gold_from(gold, read, reading)

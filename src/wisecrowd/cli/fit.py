@@ -50,7 +50,9 @@ def fit(
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
     from wisecrowd.io.join import join_features, join_note
+    from wisecrowd.results.settled import check_limit
 
+    check_limit(settled_at)
     outcome.check_folder(out, opt.inputs(reading, path, features, gold), force=force)
     table = opt.features_from(features, reading_table)
     both = join_features(opt.answers_from(path, reading, gold), table)

@@ -42,6 +42,7 @@ def write_report(
         A folder with an image per item, called as the item.
     """
     text = page(found, images=images)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     with replacing(Path(path)) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
