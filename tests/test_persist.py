@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
-from pandas.testing import assert_frame_equal
+from pandas.testing import assert_frame_equal, assert_series_equal
 
 import wisecrowd as wc
 from wisecrowd import InputError
@@ -63,6 +63,8 @@ def same(left, right):
         assert all(same(*pair) for pair in zip(left, right, strict=True))
     elif isinstance(left, pd.DataFrame):
         assert_frame_equal(left, right, check_exact=True)
+    elif isinstance(left, pd.Series):
+        assert_series_equal(left, right, check_exact=True)
     else:
         assert left == right
     return True
@@ -189,6 +191,8 @@ def test_any_value_comes_back_in_type_and_in_every_bit(value, tmp_path_factory):
         pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}, index=["one", "two"]),
         pd.DataFrame({0: [1], "a": [2]}).set_axis(["x", "x"], axis=1),
         pd.DataFrame(index=range(3)),
+        pd.Series({"gpt-4": "gpt", "gpt-5": "gpt"}, name="group"),
+        pd.Series([1.5, np.nan]),
         np.zeros((0, 4)),
         {"a']['b": np.ones(2), "a": {"b": np.zeros(2)}},
     ],

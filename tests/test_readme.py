@@ -101,7 +101,7 @@ def test_the_code_in_the_readme_runs_on_a_users_file(tmp_path, monkeypatch, caps
 
 def test_the_commands_in_the_readme_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first = ["simulate", "aggregate", "compare"]
+    first = ["simulate", "aggregate", "explain", "compare"]
     assert [c[0] for c in commands()] == [*first, "simulate", "fit", "predict"]
     for command in commands():
         assert "--force" not in command

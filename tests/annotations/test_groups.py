@@ -59,3 +59,20 @@ def test_groups_that_are_no_mapping_are_refused_with_a_sentence(groups):
     kind = type(groups).__name__
     with pytest.raises(InputError, match=rf"^groups is a mapping .*, not a {kind}\.$"):
         group_codes(groups, NAMES)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_annotators_whose_family_is_missing_are_no_family(missing):
+    groups = {"gpt-4": "gpt", "gpt-5": "gpt", "ann": missing, "bob": missing}
+    given = {"gpt-4": "gpt", "gpt-5": "gpt"}
+    assert_array_equal(group_codes(groups, NAMES), group_codes(given, NAMES))
+    assert group_codes({"ann": missing}, NAMES) is None
+
+
+def test_an_annotator_in_two_families_is_refused():
+    said = r"^groups gives the annotator 'gpt-4' two families, 'gpt', 'meta'\. Keep one"
+    twice = pd.Series(["gpt", "meta"], index=["gpt-4", "gpt-4"])
+    with pytest.raises(InputError, match=said):
+        group_codes(twice, NAMES)
+    with pytest.raises(InputError, match=r"annotator '7' two families"):
+        group_codes({7: "one", "7": "two"}, np.array([7, 8]))

@@ -85,8 +85,8 @@ def test_json_of_the_command_is_the_summary_of_the_library(run, answers, tmp_pat
 def test_dependence_is_explained_in_numbers(run, answers):
     said = run("aggregate", answers, "--dependence", "0.21").stderr
     assert (
-        "The 5.0 answers per item are worth 2.7 independent ones: annotators make the "
-        "same mistakes. The probabilities take this into account."
+        "The 5.0 answers per item are worth 2.7 independent ones: annotators tend to "
+        "make the same mistakes. The probabilities take this into account."
     ) in " ".join(said.split())
     assert "mistakes" not in run("aggregate", answers, "--dependence", "0").stderr
 
@@ -230,3 +230,48 @@ def test_retired_items_are_left_out(run, answers, tmp_path):
     labels = pd.read_csv(out / "labels.csv")
     assert len(labels) == 58
     assert not labels["item"].isin([7, 8]).any()
+
+
+# -- families of annotators ------------------------------------------------------------
+
+
+@pytest.fixture
+def grouped(run, answers, tmp_path):
+    """Return a function that aggregates with this file of groups."""
+
+    def aggregated(text):
+        path = tmp_path / "families.csv"
+        path.write_text(text)
+        return run("aggregate", answers, "--groups", path, "--out", tmp_path / "run")
+
+    return aggregated
+
+
+def test_a_run_with_groups_is_kept_and_read_again(grouped, tmp_path):
+    result = grouped("annotator,group\nvolunteer 0,one\nvolunteer 1,one\n")
+    assert result.exit_code == 0, result.stderr
+    known = {"volunteer 0": "one", "volunteer 1": "one"}
+    assert wc.load(tmp_path / "run").groups == known
+
+
+def test_a_name_in_the_groups_that_nobody_has_is_told(grouped):
+    result = grouped("annotator,group\nvolunteer 0,one\nvolunter 1,one\n")
+    said = "1 annotator of the groups is not among the annotators of the answers: "
+    assert f"{said}'volunter 1'." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("who,family\na,b\n", "there is no column 'annotator'; the columns are 'who'"),
+        ("annotator,group\na,\n", "there is no row with an annotator and a group."),
+        (
+            "annotator,group\na,f\na,g\n",
+            "more than one group was given for 1 annotator: annotator 'a' has 'f', 'g'",
+        ),
+    ],
+)
+def test_groups_are_refused_in_the_words_of_groups(text, said, grouped):
+    result = grouped(text)
+    assert result.exit_code == 2
+    assert said in result.stderr

@@ -22,8 +22,9 @@ def test_the_page_of_a_run_is_written_again_the_same(run, folder, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the run is not mixed
         wc.load(folder)
-    assert run("report", folder, "--out", tmp_path / "page.html").exit_code == 0
-    assert (tmp_path / "page.html").read_text("utf-8") == first
+    page = tmp_path / "a new folder" / "page.html"
+    assert run("report", folder, "--out", page).exit_code == 0
+    assert page.read_text("utf-8") == first
 
 
 def test_a_file_that_exists_is_replaced_by_force_only(run, folder, tmp_path):
@@ -50,6 +51,12 @@ def test_a_limit_for_settled_items_is_an_option(run, answers, tmp_path):
     out = ("--out", tmp_path / "run", "-q")
     assert run("aggregate", answers, "--settled-at", 0.5, *out).exit_code == 0
     assert "at most 50 % of" in (tmp_path / "run/report.html").read_text("utf-8")
-    result = run("aggregate", answers, "--settled-at", 2)
+
+
+@pytest.mark.parametrize("at", ["2", "nan", "-0.1"])
+@pytest.mark.parametrize("command", ["aggregate", "fit"])
+def test_a_wrong_limit_is_told_before_anything_is_read(command, at, run, tmp_path):
+    more = ("--features", tmp_path / "none.csv") * (command == "fit")
+    result = run(command, tmp_path / "none.csv", *more, "--settled-at", at)
     assert result.exit_code == 2
-    assert "--settled-at 2.0 must be a share" in result.stderr
+    assert f"--settled-at {float(at)} must be a share" in result.stderr

@@ -165,3 +165,10 @@ def test_gold_is_read_from_json_of_pandas(tmp_path, orient):
     table = pd.DataFrame({"image": ["x", "y"], "class": ["cat", "dog"]})
     table.to_json(tmp_path / "gold.json", orient=orient)
     assert read_gold(tmp_path / "gold.json").to_dict() == {"x": "cat", "y": "dog"}
+
+
+def test_gold_that_most_answers_contradict_is_noted():
+    answers = wc.Annotations.from_matrix([[0, 0, 0], [1, 1, 1], [0, 0, 1], [0, 1, 2]])
+    _, notes = matched_gold({0: 1, 1: 1, 2: 1, 3: 2}, answers)
+    assert "contradict the gold class of 2 of the 3 gold items on which" in notes[0]
+    assert matched_gold({0: 0, 1: 1, 2: 1, 3: 2}, answers)[1] == []

@@ -102,6 +102,13 @@ def test_a_broken_row_is_named_with_its_file(weeks):
     assert message.startswith(f"{weeks / 'week2.csv'}: row 1 has 2 values")
 
 
+def test_a_subject_export_among_several_files_is_named(weeks, tmp_path):
+    subjects = tmp_path / "subjects.csv"
+    subjects.write_text("subject_id,locations,metadata\n1,{},{}\n")
+    with pytest.raises(InputError, match=r"^\S*subjects\.csv: .* subject export"):
+        read_annotations(weeks)
+
+
 def test_the_same_file_twice_an_empty_list_and_no_match_are_refused(weeks):
     path = weeks / "week1.csv"
     assert "given twice" in message_of(read_annotations, [path, path])

@@ -120,6 +120,8 @@ def test_one_task_with_two_questions_is_said_and_one_can_be_chosen(export):
     assert "'Is it round?'" in note
     assert "'Is it red?'" in note
     assert len(made) == 3
+    versions = "read together: 1.1 (2 rows), 2.1 (1 row)."
+    assert any(versions in note for note in made.report.notes)
     assert len(read_annotations(export(rows), task="Is it round?")) == 2
     assert len(read_annotations(export(rows), version="2")) == 1
 

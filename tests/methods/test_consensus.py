@@ -129,3 +129,13 @@ def test_new_items_are_labelled_from_their_answers(families, fitted):
     proba = fitted.predict_proba(some)
     assert_allclose(proba.sum(1), 1.0)
     assert (proba.argmax(1) == fitted.label_proba_[:50].argmax(1)).mean() > 0.8
+
+
+def test_one_wrong_gold_class_does_not_turn_the_labels_around():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    right = rng.random((300, 5)) < 0.95
+    rows = np.where(right, truth[:, None], 1 - truth[:, None])
+    item = int(np.flatnonzero(right.all(1))[0])
+    found = wc.aggregate(rows, gold={item: int(1 - truth[item])})
+    assert (found.labels_ == truth).mean() > 0.9  # it was .003

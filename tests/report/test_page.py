@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import wisecrowd as wc
-from wisecrowd.report import as_script_data, page
+from wisecrowd.report import as_script_data, page, write_report
 from wisecrowd.report.data import page_data
 from wisecrowd.results.findings import findings
 
@@ -68,6 +68,11 @@ def test_a_page_tells_what_was_learned(found):
     assert [row["n"] for row in data["prevalence"]] == found.classes["n_items"].tolist()
     assert sum(map(sum, data["certainty"])) == 60
     assert len(data["items"]["lists"]["all"]) == 60
+
+
+def test_a_folder_in_place_of_the_page_is_a_sentence(found, tmp_path):
+    with pytest.raises(wc.InputError, match=r" is a folder\. Give a file"):
+        write_report(found, tmp_path)
 
 
 def test_flagged_annotators_come_first_then_the_most_active(found):

@@ -163,6 +163,43 @@ def test_the_most_common_mistake_is_that_of_the_answers():
     assert "40 % of the answers about items of class '0' say '1'" in said
 
 
+def test_a_class_that_no_item_has_is_not_the_most_common_mistake():
+    rows = [[0, 0, 0, 1, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]] * 4
+    answers = wc.Annotations.from_matrix(rows, classes=[0, 1, 2])
+    said = findings(wc.aggregate(answers), answers).said["classes"]
+    assert "of class '0' say '1'" in said
+
+
+def test_of_one_item_the_mistake_is_about_its_label():
+    answers = wc.Annotations.from_matrix([[0, 1, 0]])
+    said = findings(wc.aggregate(answers), answers).said["classes"]
+    assert "33 % of the answers about items of class '0' say '1'" in said
+
+
+def test_one_answer_per_item_is_not_said_to_be_worth_one():
+    answers = wc.Annotations.from_triples(range(9), ["ann"] * 9, [0, 1, 0] * 3)
+    model = wc.aggregate(answers)
+    assert model.dependence_ > 0.02
+    assert "worth" not in findings(model, answers).said
+
+
+def test_annotators_who_are_all_alike_have_no_range():
+    answers = wc.Annotations.from_triples(range(9), range(9), [0, 1, 2] * 3)
+    said = findings(wc.aggregate(answers), answers).said["skill"]
+    assert "half of the annotators" not in said
+
+
+def test_one_item_is_spoken_of_as_one():
+    answers = wc.Annotations.from_matrix([[0, 1, 0]])
+    said = findings(wc.aggregate(answers), answers).said["settled"]
+    assert said == "The only item is not settled yet."
+    answers = wc.Annotations.from_matrix([[0, 0, 1], [1, 1, 1]])
+    said = findings(wc.MajorityVote().fit(answers), answers).said["settled"]
+    assert said == (
+        "1 of 2 items is settled: its label is wrong with a probability of at most 2 %."
+    )
+
+
 def test_the_crowds_confusion_is_a_sum_over_answers(crowd, model):
     answers = crowd.answers
     table = np.zeros((3, 4))

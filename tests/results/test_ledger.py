@@ -159,3 +159,8 @@ def test_an_item_is_found_by_its_text_and_the_sum_is_said(crowd):
     assert f"{times:,.1f} times as probable" in chosen["sentence"]
     with pytest.raises(wc.InputError, match="not an item of the run"):
         one_of_ledger(found, "30")
+
+
+def test_a_hundred_and_fifty_classes_are_explained_without_a_warning():
+    answers = wc.Annotations.from_matrix(np.arange(150)[:, None] + np.zeros(3, int))
+    assert len(wc.aggregate(answers).explain(7)) == 5

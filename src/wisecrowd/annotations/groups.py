@@ -17,7 +17,7 @@ def group_codes(groups: Any, annotators: Array) -> Any:
     ----------
     groups : mapping, Series or None
         From annotators to families; names are compared as text. An annotator who is
-        not named is a family of one.
+        not named, or whose family is missing (None, NaN), is a family of one.
     annotators : array (A,)
         The names.
 
@@ -29,14 +29,23 @@ def group_codes(groups: Any, annotators: Array) -> Any:
     """
     if groups is None:
         return None
-    if isinstance(groups, pd.Series):
-        groups = groups.to_dict()
-    if not isinstance(groups, Mapping):
+    if not isinstance(groups, pd.Series | Mapping):
         raise InputError(
             f"groups is a mapping or a Series from annotators to families, not a "
             f"{type(groups).__name__}."
         )
-    named = {str(who): str(family) for who, family in groups.items()}
+    named: dict[str, str] = {}
+    for who, family in groups.items():
+        if pd.api.types.is_scalar(family) and pd.isna(family):
+            continue
+        if named.setdefault(str(who), str(family)) != str(family):
+            both = listed([named[str(who)], str(family)])
+            raise InputError(
+                f"groups gives the annotator {listed([who])} two families, {both}. "
+                f"Keep one."
+            )
+    if not named:
+        return None
     known = {str(who) for who in annotators.tolist()}
     unknown = sorted(set(named) - known)
     if len(unknown) == len(named):

@@ -34,15 +34,19 @@ def aggregate(
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
     from wisecrowd.io.left_out import without_items
+    from wisecrowd.results.settled import check_limit
 
-    inputs = opt.inputs(reading, path, gold, leave_out_items)
+    check_limit(settled_at)
+    inputs = opt.inputs(reading, path, gold, groups, leave_out_items)
     outcome.check_folder(out, inputs, force=force)
     read, left = opt.answers_from(path, reading, gold), list[str]()
     if leave_out_items is not None:
         read, _, left = without_items(leave_out_items, read)
     known, notes = opt.gold_from(gold, read, reading)
     if groups is not None:
-        model.set_params(groups=opt.groups_from(groups, name))
+        families, said = opt.groups_from(groups, name, read.annotators)
+        model.set_params(groups=families)
+        notes = [*notes, *said]
     outcome.say_read(read, [*left, *notes], quiet=quiet)
     model.fit(read, gold=known)
     how: Any = {"force": force, "as_json": as_json, "quiet": quiet}

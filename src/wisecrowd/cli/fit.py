@@ -52,7 +52,9 @@ def fit(
     from wisecrowd.cli import outcome
     from wisecrowd.io.join import join_features, join_note
     from wisecrowd.io.left_out import without_items
+    from wisecrowd.results.settled import check_limit
 
+    check_limit(settled_at)
     inputs = opt.inputs(reading, path, features, gold, leave_out_items)
     outcome.check_folder(out, inputs, force=force)
     table: Any = opt.features_from(features, reading_table)

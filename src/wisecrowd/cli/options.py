@@ -340,14 +340,50 @@ def gold_from(
     return known, [_about(path, note) for note in notes]
 
 
-def groups_from(path: Path, method: str) -> "pd.Series":
-    """Read the families of annotators, for a method that takes them."""
-    from wisecrowd._checks import InputError
+def groups_from(
+    path: Path, method: str, annotators: Any
+) -> tuple[dict[Any, Any], list[str]]:
+    """Read the families of annotators, and note names that nobody here has."""
+    from wisecrowd._checks import InputError, counted, listed
     from wisecrowd.io.gold import read_gold
 
     if method != "consensus":
         raise InputError(f"--groups is for the method consensus, not for {method}.")
-    return read_gold(path, item="annotator", gold="group")
+    try:
+        groups = read_gold(path, item="annotator", gold="group").to_dict()
+    except InputError as error:
+        raise InputError(_said_of_groups(str(error))) from None
+    here = {str(who) for who in annotators}
+    unknown = [who for who in groups if str(who) not in here]
+    if not 0 < len(unknown) < len(groups):
+        return groups, []
+    are = "is" if len(unknown) == 1 else "are"
+    note = (
+        f"{counted(len(unknown), 'annotator')} of the groups {are} not among the "
+        f"annotators of the answers: {listed(unknown, 3)}."
+    )
+    return groups, [_about(path, note)]
+
+
+def _said_of_groups(said: str) -> str:
+    """Return what the reader of gold says, in the words of groups.
+
+    Examples
+    --------
+    >>> _said_of_groups("more than one gold class was given for 1 item: item 'ann' ...")
+    "more than one group was given for 1 annotator: annotator 'ann' ..."
+    """
+    words = {
+        r"' for the (item|gold); ": r"'; ",
+        r"\ban item and a class\b": "an annotator and a group",
+        r"; gold is read": "; groups are read",
+        r"\bone gold class was given for ([\d,]+ )item(s?): item ": (
+            r"one group was given for \1annotator\2: annotator "
+        ),
+    }
+    for seen, meant in words.items():
+        said = re.sub(seen, meant, said)
+    return said
 
 
 def _about(path: Path, sentence: str) -> str:

@@ -33,10 +33,13 @@ def as_options(sentence: str) -> str:
     '--time-limit nan must be seconds, above 0.'
     >>> as_options("Give rename={'old': 'new'}, the text 'old=new', or a file.")
     "Give --rename 'old=new', or a file."
+    >>> as_options("pass rename={'GRFF': 'GIRAFFE', 'BFFL': 'BUFFALO'}; if not, ...")
+    "pass --rename 'GRFF=GIRAFFE,BFFL=BUFFALO'; if not, ..."
     >>> as_options("resume=True needs checkpoint=, the file to go on from.")
     '--resume needs --checkpoint, the file to go on from.'
     """
     sentence = sentence.replace("rename={'old': 'new'}, the text '", "rename='")
+    sentence = re.sub(r"\brename=(\{'.*?'\})(?=;)", _as_pairs, sentence)
     names = "|".join(KEYWORDS)
     settings = [friendly.setting for friendly in FRIENDLY.values()]
     numbers = "|".join([*settings, "held_out", "settled_at"])
@@ -65,6 +68,11 @@ def said_of_usage(problem: str, command: str) -> str:
     if command == "wisecrowd":
         return f"{said} See 'wisecrowd --help'."
     return f"{command}: {said} See 'wisecrowd {command} --help'."
+
+
+def _as_pairs(found: re.Match[str]) -> str:
+    pairs = re.findall(r"'(.*?)': '(.*?)'", found[1])
+    return f"rename='{','.join(f'{old}={new}' for old, new in pairs)}'"
 
 
 def _as_list(found: re.Match[str]) -> str:

@@ -108,8 +108,8 @@ def matched_gold(gold: Gold, annotations: Annotations) -> tuple[pd.Series, list[
     gold : Series
         From item to class, in the ids and the classes of the annotations.
     notes : list of str
-        One sentence about the gold items that are not among the items of the
-        annotations; empty if there are none.
+        Sentences about gold items that are not among the items of the annotations,
+        and about gold that most answers contradict; empty if there is nothing to say.
 
     Examples
     --------
@@ -134,7 +134,8 @@ def matched_gold(gold: Gold, annotations: Annotations) -> tuple[pd.Series, list[
     except InputError as error:
         hint = "If nobody gave this answer yet, name all classes with classes=."
         raise InputError(f"{error} {hint}") from None
-    return matched, _notes(items[where < 0])
+    notes = _notes(items[where < 0])
+    return matched, [*notes, *_contradicted(matched, annotations)]
 
 
 def truth_of(annotations: Annotations, gold: Gold) -> list[Any]:
@@ -157,6 +158,22 @@ def _notes(unknown: Any) -> list[str]:
     return [
         f"{counted(len(unknown), 'gold item')} {are} not among the items and {are} "
         f"left out: {listed(unknown, 3)}."
+    ]
+
+
+def _contradicted(gold: pd.Series, annotations: Annotations) -> list[str]:
+    """Return a note if most gold items have another class than most answers say."""
+    codes = annotations.with_gold(gold).gold_codes
+    votes = annotations.codes.votes()
+    most = votes.max(1)
+    clear = (codes >= 0) & (most > 1) & (2 * most > annotations.codes.n_per_item)
+    n_other = int((votes.argmax(1) != codes)[clear].sum())
+    if 2 * n_other <= clear.sum():
+        return []
+    return [
+        f"ATTENTION: most answers contradict the gold class of {n_other:,} of the "
+        f"{counted(int(clear.sum()), 'gold item')} on which most of them agree. Gold "
+        f"is taken as certain, so that good annotators would count as wrong. Check it."
     ]
 
 

@@ -254,7 +254,8 @@ def _of_one_form(sources: Sequence[Source], form: str | None) -> list[list[Sourc
     for place, source in enumerate(sources):
         key: Any = place
         if source.kind == "table":
-            platform = form if form in TABLE_PLATFORMS else _platform_of(source)
+            with errors_that_name(source.shown):
+                platform = form if form in TABLE_PLATFORMS else _platform_of(source)
             key = platform or frozenset(source.columns)
             key = key if source.with_header else place
         groups.setdefault(key, []).append(source)

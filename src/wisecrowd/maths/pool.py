@@ -583,6 +583,15 @@ def pool_with_gold(
     )
 
 
+def unturned(pool: Pool) -> Pool:
+    """Return the pool with no annotator's weight, (1 − v) t + l, below 0.
+
+    One wrong gold class would else turn the labels of all items around. Who answers
+    wrongly on purpose is known by the readings, and needs no negative weight.
+    """
+    return pool._replace(lean=np.maximum(pool.lean, -(1 - pool.votes) * pool.exponent))
+
+
 def weighted_answers(witnesses: Witnesses, pool: Pool) -> Float[np.ndarray, "L C"]:
     """Return log p(y | z = c) of every answer, as much as it counts."""
     answers = witnesses.answers
@@ -607,7 +616,7 @@ def cross_fitted(
         of_others = pool
         if len(others):
             part = witnesses.of_items(others)
-            of_others = pool_with_gold(part, pool, gold[others], doubts)
+            of_others = unturned(pool_with_gold(part, pool, gold[others], doubts))
         said = log_labels(witnesses.of_items(held), of_others)
         out[held] = crowd.posterior(said)[0]
     return out
@@ -678,7 +687,7 @@ def pooled(  # noqa: PLR0913  its settings are its arguments
         ruler, classes = found.of_items(known), gold[known]
         if dependence == "learn":
             predicted = cross_fitted(ruler, pool, classes, doubts)
-            pool = pool_with_gold(ruler, pool, classes, doubts)
+            pool = unturned(pool_with_gold(ruler, pool, classes, doubts))
         else:
             predicted = crowd.posterior(log_labels(ruler, pool))[0]
         honest = calibration(classes, predicted)

@@ -150,6 +150,12 @@ def _encoded_frame(value: pd.DataFrame, where: str, tensors: Tensors) -> Any:
     }
 
 
+def _encoded_series(value: pd.Series, where: str, tensors: Tensors) -> Any:
+    table = _encoded_frame(value.to_frame("values"), where, tensors)
+    name = _encoded(value.name, where, tensors)
+    return {"kind": "series", "name": name, "table": table}
+
+
 def _encoded_index(value: Any, where: str, tensors: Tensors) -> Any:
     name = _encoded(value.name, where, tensors)
     if isinstance(value, pd.RangeIndex):
@@ -173,6 +179,7 @@ _ENCODERS: dict[type, Callable[[Any, str, Tensors], Any]] = {
     dict: _encoded_dict,
     np.ndarray: _encoded_array,
     pd.DataFrame: _encoded_frame,
+    pd.Series: _encoded_series,
 }
 
 
@@ -234,6 +241,11 @@ def _decoded_frame(form: dict[str, Any], tensors: Tensors) -> Any:
     return frame.set_axis(rows, axis=0).set_axis(names, axis=1)
 
 
+def _decoded_series(form: dict[str, Any], tensors: Tensors) -> Any:
+    table = _decoded_frame(form["table"], tensors)
+    return table["values"].rename(_decoded(form["name"], tensors))
+
+
 def _decoded_index(form: dict[str, Any], tensors: Tensors) -> Any:
     name = _decoded(form["name"], tensors)
     if "range" in form:
@@ -262,5 +274,6 @@ _DECODERS: dict[str, Callable[[dict[str, Any], Tensors], Any]] = {
     "array": _decoded_array,
     "text_array": _decoded_text_array,
     "table": _decoded_frame,
+    "series": _decoded_series,
     "record": _decoded_record,
 }

@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from wisecrowd._checks import InputError
 from wisecrowd._files import replacing
 from wisecrowd.report.data import page_data
 from wisecrowd.report.images import thumbnails
@@ -41,7 +42,10 @@ def write_report(
     images : path, optional
         A folder with an image per item, called as the item.
     """
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder. Give a file, such as report.html.")
     text = page(found, images=images)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     with replacing(Path(path)) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

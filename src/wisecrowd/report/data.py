@@ -12,7 +12,7 @@ from wisecrowd.registry import METHODS, cite
 from wisecrowd.results.findings import Findings
 from wisecrowd.results.flags import ADVERSARY, SPAMMER
 from wisecrowd.results.ledger import ANSWER, SAID
-from wisecrowd.results.sentences import percent
+from wisecrowd.results.sentences import mistakes, percent
 
 LONGEST = 80  # letters of a name
 MOST_ANNOTATORS = 5000
@@ -226,14 +226,10 @@ def _confused(found: Findings) -> dict[str, Any]:
     """
     tables, pairs = {}, {}
     n_classes = len(found.model.classes_)
+    n_items = found.classes["n_items"].to_numpy()
     for who, table in found.confused.items():
-        wrong = table[:, :n_classes].copy()
-        np.fill_diagonal(wrong, 0)
-        best = np.argsort(-wrong, axis=None, kind="stable")[:MOST_CLASSES]
-        places = [divmod(int(c), n_classes) for c in best]
-        pairs[who] = [
-            [c, k, round(float(wrong[c, k]), 3)] for c, k in places if wrong[c, k] > 0
-        ]
+        places = mistakes(table, n_items, MOST_CLASSES)
+        pairs[who] = [[c, k, round(float(table[c, k]), 3)] for c, k in places]
         if n_classes <= MOST_CLASSES:
             tables[who] = rounded(table)
     return {"tables": tables, "pairs": pairs}

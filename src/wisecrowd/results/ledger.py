@@ -142,7 +142,8 @@ def _named(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
     best = _best_two(model.label_proba_)[place]
     value = rows[_classes(rows)].to_numpy()
     one, other = np.take_along_axis(value, best, 1).T
-    rows = rows.rename(columns=dict(enumerate(f"log_{c}" for c in model.classes_)))
+    names = dict(enumerate(f"log_{c}" for c in model.classes_))
+    rows = rows.rename(columns=names).copy()  # in one piece: pandas warns of many
     with np.errstate(invalid="ignore"):  # two classes that are both impossible: 0
         rows.insert(
             5, "log_odds", np.nan_to_num(one - other, posinf=np.inf, neginf=-np.inf)
@@ -175,7 +176,7 @@ def one_of_ledger(found: Any, item: str) -> tuple[pd.DataFrame, dict[str, Any]]:
         raise InputError(
             f"the run keeps the ledger of {n_kept:,} items, the least certain ones, "
             f"and {item!r} is not among them. Fit in Python, and call "
-            f"model.explain({item!r})."
+            f"model.explain({listed(found.items['item'].iloc[where].tolist())})."
         )
     row = found.items.iloc[where[0]]
     proba = row[[f"p_{name}" for name in found.model.classes_]].to_numpy(float)

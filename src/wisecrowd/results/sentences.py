@@ -69,12 +69,19 @@ def percent(share: float) -> str:
 def of_settled(about: dict[str, Any]) -> str:
     """Return how many items are settled, and how wrong they may be."""
     n_settled, n_items = about["n_settled"], about["n_items"]
+    if n_items == 1 and not n_settled:
+        return "The only item is not settled yet."
     if not n_settled:
         return f"None of the {counted(n_items, 'item')} is settled yet."
+    wrong = percent(about["settled_at"])
+    if n_settled == 1:
+        return (
+            f"1 of {counted(n_items, 'item')} is settled: its label is wrong with a "
+            f"probability of at most {wrong}."
+        )
     return (
-        f"{n_settled:,} of {counted(n_items, 'item')} "
-        f"{'is' if n_settled == 1 else 'are'} settled: at most "
-        f"{percent(about['settled_at'])} of their labels are expected to be wrong."
+        f"{n_settled:,} of {counted(n_items, 'item')} are settled: at most {wrong} of "
+        f"their labels are expected to be wrong."
     )
 
 
@@ -94,9 +101,9 @@ def of_skill(annotators: pd.DataFrame) -> str:
         return ""
     accuracy, n = active["accuracy"].to_numpy(), active["n_answers"].to_numpy()
     mean = percent(float(np.average(accuracy, weights=n)))
-    if len(active) < 4:
-        return f"An answer is right with a probability of {mean}."
     low, high = (percent(q) for q in np.quantile(accuracy, [0.25, 0.75]))
+    if len(active) < 4 or low == high:
+        return f"An answer is right with a probability of {mean}."
     return (
         f"An answer is right with a probability of {mean}; half of the annotators are "
         f"between {low} and {high}."
@@ -121,32 +128,51 @@ def of_flags(about: dict[str, Any]) -> str:
 
 
 def of_worth(about: dict[str, Any]) -> str:
-    """Return what the answers of one item are worth."""
-    if about["dependence"] < NOTICEABLE:
+    """Return what the answers of one item are worth, if it is less than their number.
+
+    Some dependence is assumed where the answers cannot show it: people tend to it.
+    """
+    given, worth = about["answers_per_item"], about["independent_answers_per_item"]
+    if about["dependence"] < NOTICEABLE or f"{worth:.1f}" == f"{given:.1f}":
         return ""
     low, high = about["independent_answers_interval"]
     between = f" ({low:.1f} to {high:.1f})" if low < high else ""
     return (
-        f"The {about['answers_per_item']:.1f} answers per item are worth "
-        f"{about['independent_answers_per_item']:.1f} independent ones{between}: "
-        f"annotators make the same mistakes. The probabilities take this into account."
+        f"The {given:.1f} answers per item are worth {worth:.1f} independent "
+        f"{'one' if f'{worth:.1f}' == '1.0' else 'ones'}{between}: annotators tend to "
+        f"make the same mistakes. The probabilities take this into account."
     )
 
 
 def of_classes(model: Any, confused: Array) -> str:
     """Return which class is mistaken for which most often."""
-    wrong = confused.copy()
-    n_classes = len(wrong)
-    wrong[np.arange(n_classes), np.arange(n_classes)] = 0
-    wrong = wrong[:, :n_classes]
-    true, said = np.unravel_index(wrong.argmax(), wrong.shape)
-    if wrong[true, said] < NOTICEABLE:
+    n_items = np.bincount(model.label_proba_.argmax(1), minlength=len(confused))
+    found = mistakes(confused, n_items, 1)
+    if not found or confused[found[0]] < NOTICEABLE:
         return ""
+    true, said = found[0]
     return (
-        f"The most common mistake: {percent(wrong[true, said])} of the answers about "
-        f"items of class {named(model.classes_[true])} say "
+        f"The most common mistake: {percent(confused[true, said])} of the answers "
+        f"about items of class {named(model.classes_[true])} say "
         f"{named(model.classes_[said])}."
     )
+
+
+def mistakes(confused: Array, n_items: Array, most: int) -> list[tuple[int, int]]:
+    """Return the most common mistakes, each as (class, what it is called).
+
+    A mistake is as common as the items that it is made about: its share times the
+    number of items with this label. A class that no item has is not mistaken.
+
+    Examples
+    --------
+    >>> mistakes(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([30, 0]), 5)
+    [(0, 1)]
+    """
+    n_classes = len(confused)
+    common = confused[:, :n_classes] * (1 - np.eye(n_classes)) * n_items[:, None]
+    order = np.argsort(-common, axis=None, kind="stable")[:most]
+    return [divmod(int(i), n_classes) for i in order if common.flat[i] > 0]
 
 
 def of_features(model: Any) -> str:

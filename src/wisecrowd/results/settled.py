@@ -15,6 +15,11 @@ LEAST = 0.8
 the others are."""
 
 
+def check_limit(at: float | int) -> None:
+    """Refuse a limit that is not a share; a command asks before a long fit."""
+    number(at, "settled_at", "a share, from 0 to 1", lambda v: 0 <= v <= 1)
+
+
 def settled(
     probability: Float[np.ndarray, " N"], at: float | int = SETTLED_AT
 ) -> Bool[np.ndarray, " N"]:
@@ -31,7 +36,7 @@ def settled(
     >>> settled(np.array([0.99, 0.6, 0.98, 1.0, 0.97]), at=0.02).tolist()
     [True, False, True, True, True]
     """
-    number(at, "settled_at", "a share, from 0 to 1", lambda v: 0 <= v <= 1)
+    check_limit(at)
     known = probability >= 1
     possible = ~known & (probability >= min(LEAST, 1 - at))
     wrong = np.sort(1 - probability[possible])

@@ -181,7 +181,8 @@ class Workflow:
     def _version_notes(self) -> list[str]:
         if self.n_other_version or len(self.versions) < 2:
             return []
-        shown = ", ".join(f"{v} ({n:,} rows)" for v, n in self.versions.most_common(8))
+        first = self.versions.most_common(8)
+        shown = ", ".join(f"{v} ({counted(n, 'row')})" for v, n in first)
         more = f" and {len(self.versions) - 8} more" if len(self.versions) > 8 else ""
         return [
             f"{len(self.versions)} versions of the workflow are read together: "
