@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
     Attributes
     ----------
     scores : DataFrame
-        One row per method and seed: what :func:`compare` returns.
+        One row per method and seed: what :func:`wisecrowd.compare` returns.
     labels : DataFrame
         One row per item, one column per method: the labels with the first seed.
     """
@@ -146,7 +146,7 @@ def compared(
     held_out: float | int = 0.1,
     time_limit: float | int | None = None,
 ) -> Comparison:
-    """Return the scores of :func:`compare`, and the labels of every method."""
+    """Return the scores of :func:`wisecrowd.compare`, and every method's labels."""
     _check_arguments(seeds, held_out, time_limit)
     annotations = made_annotations(answers)
     models = named_models(
@@ -201,7 +201,7 @@ def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     scores : DataFrame
-        What :func:`compare` returns.
+        What :func:`wisecrowd.compare` returns.
 
     Returns
     -------
@@ -344,7 +344,7 @@ def honesty(scores: pd.DataFrame) -> dict[str, list[str]]:
     Parameters
     ----------
     scores : DataFrame
-        What :func:`compare` returns. Of several seeds the mean counts.
+        What :func:`wisecrowd.compare` returns. Of several seeds the mean counts.
 
     Returns
     -------

@@ -1,0 +1,95 @@
+"""The site: every page can be found, every public name has a page."""
+
+import doctest
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import wisecrowd as wc
+from test_readme import NearlyEqual, blocks
+from wisecrowd.cli import app
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def text_of(page):
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+# -- names ----------------------------------------------------------------------------
+
+
+def names_on_the_api_page():
+    """Return the full names that get a page of their own."""
+    module, found = "", []
+    for line in text_of("api.md").splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.split()[-1]
+        elif re.fullmatch(r" {3}[\w.]+", line):
+            found.append(f"{module}.{line.strip()}")
+    return found
+
+
+def public_names():
+    """Return the public names of the package, of its metrics and its data sets."""
+    modules = {"datasets", "metrics", "__version__"}
+    loaders = [name for name in vars(wc.datasets) if name.startswith("load_")]
+    return {
+        *(f"wisecrowd.{name}" for name in set(wc.__all__) - modules),
+        *(f"wisecrowd.metrics.{name}" for name in wc.metrics.__all__),
+        *(f"wisecrowd.datasets.{name}" for name in loaders),
+    }
+
+
+def test_every_public_name_has_a_page_and_one_only():
+    found = names_on_the_api_page()
+    assert public_names() <= set(found)
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("name", names_on_the_api_page())
+def test_every_name_on_the_api_page_exists_and_is_described(name):
+    module, _, last = name.rpartition(".")
+    thing = getattr(importlib.import_module(module), last)
+    assert thing.__doc__
+
+
+# -- pages ----------------------------------------------------------------------------
+
+
+def test_every_page_is_in_the_contents_once():
+    contents = re.findall(r"^```{toctree}\n(.*?)^```", text_of("index.md"), re.S | re.M)
+    lines = "".join(contents).splitlines()
+    listed = [line for line in lines if line and not line.startswith(":")]
+    assert sorted([*listed, "index"]) == sorted(page.stem for page in DOCS.glob("*.md"))
+
+
+@pytest.mark.parametrize("page", ["first-steps.md"])
+def test_what_a_tutorial_shows_in_python_is_what_happens(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    text = "".join(blocks("pycon", text_of(page)))
+    example = doctest.DocTestParser().get_doctest(text, {}, page, None, 0)
+    runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
+    assert len(example.examples) > 5
+    assert runner.run(example).failed == 0
+
+
+def test_what_the_first_steps_show_on_the_command_line_is_printed(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    page = text_of("first-steps.md")
+    wc.write_annotations(wc.datasets.load_anesthesia().answers, "patients.csv")
+    (commands,) = (part for part in blocks("sh", page) if "patients.csv" in part)
+    said = ""
+    for command in commands.splitlines():
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, command
+        said += done.output
+    (shown,) = blocks("text", page)
+    assert " ".join(shown.split()) in " ".join(said.split())
