@@ -30,6 +30,7 @@ autodoc_typehints = "none"  # the docstrings have the types, in words
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "inherited-members": True}
 templates_path = ["templates"]
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # autodoc shows them, on the page of the class
 
 # -- looks -----------------------------------------------------------------------------
@@ -39,7 +40,9 @@ html_title = "wisecrowd"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_sidebars = {"**": ["site-nav"]}
 html_theme_options = {
+    "navbar_center": [],  # the sidebar has all pages
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
