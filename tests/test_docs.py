@@ -225,8 +225,9 @@ def test_the_code_in_the_page_on_choosing_runs(capsys):
 
 @pytest.mark.slow
 def test_the_code_in_the_page_on_networks_runs():
+    names = {}  # the second block goes on where the first ends
     for code in blocks("python", text_of(ROOT / "docs/deep.md")):
-        exec(compile(code, "deep.md", "exec"), {})
+        exec(compile(code, "deep.md", "exec"), names)
 
 
 def example_of_a_method():

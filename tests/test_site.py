@@ -69,27 +69,22 @@ def test_every_page_is_in_the_contents_once():
 
 
 @pytest.mark.parametrize("page", ["first-steps.md", "judges.md"])
-def test_what_a_tutorial_shows_in_python_is_what_happens(page, tmp_path, monkeypatch):
+def test_what_a_tutorial_shows_is_what_happens(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     text = "".join(blocks("pycon", text_of(page)))
     example = doctest.DocTestParser().get_doctest(text, {}, page, None, 0)
     runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
-    assert len(example.examples) > 5
-    assert runner.run(example).failed == 0
+    assert runner.run(example) == (0, len(example.examples))
+    printed = " ".join(said_by_commands(text_of(page)).split())
+    assert all(" ".join(b.split()) in printed for b in blocks("text", text_of(page)))
 
 
-def test_what_the_first_steps_show_on_the_command_line_is_printed(
-    tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    page = text_of("first-steps.md")
-    wc.write_annotations(wc.datasets.load_anesthesia().answers, "patients.csv")
-    (commands,) = (part for part in blocks("sh", page) if "patients.csv" in part)
-    said = ""
-    for command in commands.splitlines():
-        done = CliRunner().invoke(app, shlex.split(command)[1:])
-        assert done.exit_code == 0, command
-        said += done.output
-    (shown,) = blocks("text", page)
-    assert " ".join(shown.split()) in " ".join(said.split())
+def said_by_commands(page):
+    """Return what the commands of a page print, but for the demo, which takes long."""
+    lines = "\n".join(blocks("sh", page)).splitlines()
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("wisecrowd")]
+    done = [CliRunner().invoke(app, words) for words in commands if words != ["demo"]]
+    assert done
+    assert [one.exit_code for one in done] == [0] * len(done)
+    return "".join(one.output for one in done)

@@ -331,14 +331,15 @@ def gold_from(
     return known, [_about(path, note) for note in notes]
 
 
-def groups_from(path: Path, method: str) -> "pd.Series":
+def groups_from(path: Path, method: str) -> dict[str, str]:
     """Read the families of annotators, for a method that takes them."""
     from wisecrowd._checks import InputError
     from wisecrowd.io.gold import read_gold
 
     if method != "consensus":
         raise InputError(f"--groups is for the method consensus, not for {method}.")
-    return read_gold(path, item="annotator", gold="group")
+    families = read_gold(path, item="annotator", gold="group")
+    return {str(who): str(family) for who, family in families.items()}
 
 
 def _about(path: Path, sentence: str) -> str:
