@@ -6,12 +6,15 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import wisecrowd as wc
-from test_readme import NearlyEqual, blocks
+from test_readme import NearlyEqual, blocks, table_that_begins
 from wisecrowd.cli import app
+from wisecrowd.results.tables import class_table, label_table
+from wisecrowd.simulation.everyday import judges_with_gold
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -88,3 +91,39 @@ def said_by_commands(page):
     assert done
     assert [one.exit_code for one in done] == [0] * len(done)
     return "".join(one.output for one in done)
+
+
+@pytest.mark.slow
+def test_the_page_on_judges_tells_the_mean_of_forty_panels():
+    page = text_of("judges.md")
+    panels = [judges_with_gold(np.random.default_rng(seed)) for seed in range(40)]
+    told = [measured(panel) for panel in panels]
+    means = np.mean([scores for scores, _, _ in told], axis=0)
+    rows = table_that_begins("what is known", page)[2:]
+    shown = [[float(cell) for cell in row.split("|")[2:5]] for row in rows]
+    np.testing.assert_allclose(means, shown, atol=0.0101)
+    held, held_all = (sum(one[place] for one in told) for place in (1, 2))
+    assert f"held the true share of the 500 answers {held} times" in page
+    assert f".50 was in it {held_all} times of 40" in page
+
+
+def measured(panel):
+    """Return the scores of the rows of the table, and what the interval held."""
+    gold, family = panel.told, dict.fromkeys(range(3), "maker A")
+    models = [
+        wc.MajorityVote().fit(panel.answers),
+        wc.aggregate(panel.answers),
+        wc.aggregate(panel.answers, groups=family),
+        wc.aggregate(panel.answers, gold=gold),
+        wc.aggregate(panel.answers, gold=gold, groups=family),
+    ]
+    unseen = np.setdiff1d(np.arange(500), panel.gold)
+    truth, probas = panel.truth[unseen], [m.label_proba_[unseen] for m in models]
+    scores = [
+        (wc.metrics.accuracy(truth, p), wc.metrics.log_loss(truth, p), p.max(1).mean())
+        for p in probas
+    ]
+    table = class_table(label_table(models[-1], panel.answers), models[-1].classes_)
+    _, passes = table.itertuples()
+    share = panel.truth.mean()
+    return scores, passes.low <= share <= passes.high, passes.low <= 0.5 <= passes.high
