@@ -13,7 +13,7 @@ PYTEST = pytest -n 2 --max-worker-restart 0
 
 EXAMPLES = for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
 
-.PHONY: demo test test-all test-oldest lint bench clean
+.PHONY: demo test test-all test-oldest lint docs docs-serve bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +22,10 @@ $(BIN)/python:
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
 	touch $@
+
+$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $(VENV)/.installed $@
 
 $(VENV)/.installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[test]'
@@ -54,8 +58,17 @@ test-all: lint  ## with the slow tests, and four times as many random examples
 test-oldest: $(OLDEST)/.installed  ## with the oldest versions that pyproject.toml allows
 	$(OLDEST)/bin/$(PYTEST) -m "not slow"
 
+# -n: a link that leads nowhere is a warning; -W: a warning is an error, after all are told.
+docs: $(VENV)/.installed-docs  ## the site, in site/
+	rm -rf site docs/api
+	$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs site
+
+docs-serve: docs  ## the site in a browser, on this machine only
+	@echo "Open http://127.0.0.1:8000 in a browser. Ctrl-C ends it."
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
+
 bench: $(VENV)/.installed-test  ## speed and memory beside peers
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .bench-venv .ci-venv demo-run
+	rm -rf $(VENV) $(OLDEST) .bench-venv .ci-venv demo-run site docs/api

@@ -18,11 +18,12 @@ SOURCE = ROOT / "src" / "wisecrowd"
 def declared():
     """From the name of a runtime dependency to its requirement in pyproject.toml.
 
-    With those of the extras for users, but not of the tests.
+    With those of the extras for users, but not of the tests and the site.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    optional = [one for name in extras if name != "test" for one in extras[name]]
+    users = extras.keys() - {"test", "docs"}
+    optional = [one for name in sorted(users) for one in extras[name]]
     found = map(Requirement, [*project["dependencies"], *optional])
     return {canonicalize_name(one.name): one for one in found}
 

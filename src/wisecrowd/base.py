@@ -341,21 +341,23 @@ class CrowdModel(Shown, BaseEstimator, ABC):
     def annotator_summary(self, level: float = 0.95) -> pd.DataFrame:
         """Return one row per annotator: how good, how sure, and whether to worry.
 
-        Columns
+        Returns
         -------
-        annotator, n_answers
-            Who, and how many answers.
-        accuracy, low, high
-            Probability of a right answer on items such as those that the annotator
-            saw, with its credible interval.
-        informativeness
-            Share of the class's uncertainty that one answer removes: 0 for a spammer,
-            1 for an annotator without errors and also for a perfect adversary.
-        spammer
-            Probability that the answers do not depend on the class.
-        adversarial
-            Probability that the answers do depend on the class, with an accuracy below
-            chance, 1 / C.
+        DataFrame
+            annotator, n_answers
+                Who, and how many answers.
+            accuracy, low, high
+                Probability of a right answer on items such as those that the annotator
+                saw, with its credible interval.
+            informativeness
+                Share of the class's uncertainty that one answer removes: 0 for a
+                spammer, 1 for an annotator without errors and also for a perfect
+                adversary.
+            spammer
+                Probability that the answers do not depend on the class.
+            adversarial
+                Probability that the answers do depend on the class, with an accuracy
+                below chance, 1 / C.
         """
         check_is_fitted(self)
         _check_level(level)

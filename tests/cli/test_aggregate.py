@@ -106,6 +106,18 @@ def test_gold_is_used_inside_the_fit(run, answers, gold, crowd, tmp_path):
     assert_array_equal(wc.load(tmp_path / "run").labels_, truth)
 
 
+def test_families_of_annotators_are_used_and_kept_with_the_model(run, tmp_path):
+    crowd = wc.simulate(40, 6, 2, random_state=0)
+    wc.write_annotations(crowd.answers, tmp_path / "answers.csv")
+    (tmp_path / "families.csv").write_text("annotator,group\n0,a\n1,a\n2,a\n")
+    families = ("--groups", tmp_path / "families.csv", "--out", tmp_path / "run")
+    assert run("aggregate", tmp_path / "answers.csv", *families).exit_code == 0
+    model = wc.load(tmp_path / "run")
+    assert model.groups == {"0": "a", "1": "a", "2": "a"}
+    same = wc.aggregate(crowd.answers, groups=model.groups)
+    np.testing.assert_allclose(model.label_proba_, same.label_proba_)
+
+
 def test_gold_says_how_right_the_labels_are(run, answers, gold):
     said = " ".join(
         run("aggregate", answers, "--gold", gold, "-m", "bcc").stderr.split()

@@ -101,7 +101,7 @@ def auc(truth: Any, proba: Any, classes: Ids | None = None) -> float:
 def calibration_error(
     truth: Any, proba: Any, classes: Ids | None = None, *, n_bins: int = N_BINS
 ) -> float:
-    """Mean of |accuracy - confidence| over bins: the expected calibration error.
+    """Mean of ``|accuracy - confidence|`` over bins: the expected calibration error.
 
     The confidence of an item is its largest probability. Items are divided by their
     confidence into `n_bins` bins of equal width. A bin's weight is its number of items.

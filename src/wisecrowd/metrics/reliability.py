@@ -56,7 +56,7 @@ class Reliability:
 
     @property
     def calibration_error(self) -> float:
-        """Σ over bins of |accuracy − confidence| · items of the bin / items."""
+        """Σ over bins of ``|accuracy − confidence|`` · items of the bin / items."""
         gap = np.abs(self.accuracy - self.confidence)
         return float(np.nansum(self.n_items * gap) / self.n_items.sum())
 

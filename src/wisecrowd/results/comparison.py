@@ -38,7 +38,7 @@ class Comparison(NamedTuple):
     Attributes
     ----------
     scores : DataFrame
-        One row per method and seed: what :func:`compare` returns.
+        One row per method and seed: what :func:`wisecrowd.compare` returns.
     labels : DataFrame
         One row per item, one column per method: the labels with the first seed.
     """
@@ -155,7 +155,7 @@ def compared(  # noqa: PLR0913  those of compare
     time_limit: float | int | None = None,
     score: Literal["all", "answered", "new"] = "all",
 ) -> Comparison:
-    """Return the scores of :func:`compare`, and the labels of every method."""
+    """Return the scores of :func:`wisecrowd.compare`, and every method's labels."""
     _check_arguments(seeds, held_out, time_limit)
     check_score(score, with_features=X is not None)
     annotations = made_annotations(answers)
@@ -222,7 +222,7 @@ def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     scores : DataFrame
-        What :func:`compare` returns.
+        What :func:`wisecrowd.compare` returns.
 
     Returns
     -------
@@ -365,7 +365,7 @@ def honesty(scores: pd.DataFrame) -> dict[str, list[str]]:
     Parameters
     ----------
     scores : DataFrame
-        What :func:`compare` returns. Of several seeds the mean counts.
+        What :func:`wisecrowd.compare` returns. Of several seeds the mean counts.
 
     Returns
     -------

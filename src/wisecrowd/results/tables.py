@@ -31,7 +31,7 @@ def label_table(
     Returns
     -------
     DataFrame
-        The columns of :func:`probability_table`; before those of the classes also
+        The columns of :func:`.probability_table`; before those of the classes also
         agreement (the share of the item's answers that name the label) and settled.
     """
     answers, proba = annotations.codes, model.label_proba_

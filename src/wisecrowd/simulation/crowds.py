@@ -136,7 +136,7 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
     classes : sequence of length C, optional
         Names of the classes. Default: numbers.
     n_features, n_clusters, separation
-        As in :func:`draw_features`; no features by default.
+        As in :func:`.draw_features`; no features by default.
     skill_by_features : bool
         Whether the features of an item decide how often each annotator guesses.
     repeats : bool
@@ -144,7 +144,7 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
     difficulty : float or array of length N
         The share of hard items, or the difficulty λ of each item. On a hard item
         annotators answer as if it were of another class, its decoy, with probability
-        λ: see :mod:`wisecrowd.simulation.hard_items`.
+        λ: see ``wisecrowd.simulation.hard_items``.
     copiers : float
         The share of annotators who copy the answers of others on the same item.
     copy_probability : float

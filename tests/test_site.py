@@ -1,0 +1,129 @@
+"""The site: every page can be found, every public name has a page."""
+
+import doctest
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import wisecrowd as wc
+from test_readme import NearlyEqual, blocks, table_that_begins
+from wisecrowd.cli import app
+from wisecrowd.results.tables import class_table, label_table
+from wisecrowd.simulation.everyday import judges_with_gold
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def text_of(page):
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+# -- names ----------------------------------------------------------------------------
+
+
+def names_on_the_api_page():
+    """Return the full names that get a page of their own."""
+    module, found = "", []
+    for line in text_of("api.md").splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.split()[-1]
+        elif re.fullmatch(r" {3}[\w.]+", line):
+            found.append(f"{module}.{line.strip()}")
+    return found
+
+
+def public_names():
+    """Return the public names of the package, of its metrics and its data sets."""
+    modules = {"datasets", "metrics", "__version__"}
+    loaders = [name for name in vars(wc.datasets) if name.startswith("load_")]
+    return {
+        *(f"wisecrowd.{name}" for name in set(wc.__all__) - modules),
+        *(f"wisecrowd.metrics.{name}" for name in wc.metrics.__all__),
+        *(f"wisecrowd.datasets.{name}" for name in loaders),
+    }
+
+
+def test_every_public_name_has_a_page_and_one_only():
+    found = names_on_the_api_page()
+    assert public_names() <= set(found)
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("name", names_on_the_api_page())
+def test_every_name_on_the_api_page_exists_and_is_described(name):
+    module, _, last = name.rpartition(".")
+    thing = getattr(importlib.import_module(module), last)
+    assert thing.__doc__
+
+
+# -- pages ----------------------------------------------------------------------------
+
+
+def test_every_page_is_in_the_contents_once():
+    contents = re.findall(r"^```{toctree}\n(.*?)^```", text_of("index.md"), re.S | re.M)
+    lines = "".join(contents).splitlines()
+    listed = [found[1] for line in lines if (found := re.search(r" <([\w-]+)>$", line))]
+    assert sorted([*listed, "index"]) == sorted(page.stem for page in DOCS.glob("*.md"))
+
+
+@pytest.mark.parametrize("page", ["first-steps.md", "judges.md"])
+def test_what_a_tutorial_shows_is_what_happens(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    text = "".join(blocks("pycon", text_of(page)))
+    example = doctest.DocTestParser().get_doctest(text, {}, page, None, 0)
+    runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
+    assert runner.run(example) == (0, len(example.examples))
+    printed = " ".join(said_by_commands(text_of(page)).split())
+    assert all(" ".join(b.split()) in printed for b in blocks("text", text_of(page)))
+
+
+def said_by_commands(page):
+    """Return what the commands of a page print, but for the demo, which takes long."""
+    lines = "\n".join(blocks("sh", page)).splitlines()
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("wisecrowd")]
+    done = [CliRunner().invoke(app, words) for words in commands if words != ["demo"]]
+    assert done
+    assert [one.exit_code for one in done] == [0] * len(done)
+    return "".join(one.output for one in done)
+
+
+@pytest.mark.slow
+def test_the_page_on_judges_tells_the_mean_of_forty_panels():
+    page = text_of("judges.md")
+    panels = [judges_with_gold(np.random.default_rng(seed)) for seed in range(40)]
+    told = [measured(panel) for panel in panels]
+    means = np.mean([scores for scores, _, _ in told], axis=0)
+    rows = table_that_begins("what is known", page)[2:]
+    shown = [[float(cell) for cell in row.split("|")[2:5]] for row in rows]
+    np.testing.assert_allclose(means, shown, atol=0.0101)
+    held, held_all = (sum(one[place] for one in told) for place in (1, 2))
+    assert f"held the true share of the 500 answers {held} times" in page
+    assert f".50 was in it {held_all} times of 40" in page
+
+
+def measured(panel):
+    """Return the scores of the rows of the table, and what the interval held."""
+    gold, family = panel.told, dict.fromkeys(range(3), "maker A")
+    models = [
+        wc.MajorityVote().fit(panel.answers),
+        wc.aggregate(panel.answers),
+        wc.aggregate(panel.answers, groups=family),
+        wc.aggregate(panel.answers, gold=gold),
+        wc.aggregate(panel.answers, gold=gold, groups=family),
+    ]
+    unseen = np.setdiff1d(np.arange(500), panel.gold)
+    truth, probas = panel.truth[unseen], [m.label_proba_[unseen] for m in models]
+    scores = [
+        (wc.metrics.accuracy(truth, p), wc.metrics.log_loss(truth, p), p.max(1).mean())
+        for p in probas
+    ]
+    table = class_table(label_table(models[-1], panel.answers), models[-1].classes_)
+    _, passes = table.itertuples()
+    share = panel.truth.mean()
+    return scores, passes.low <= share <= passes.high, passes.low <= 0.5 <= passes.high
