@@ -113,7 +113,7 @@ def test_families_of_annotators_are_used_and_kept_with_the_model(run, tmp_path):
     families = ("--groups", tmp_path / "families.csv", "--out", tmp_path / "run")
     assert run("aggregate", tmp_path / "answers.csv", *families).exit_code == 0
     model = wc.load(tmp_path / "run")
-    assert model.groups == {"0": "a", "1": "a", "2": "a"}
+    assert model.groups == {0: "a", 1: "a", 2: "a"}
     same = wc.aggregate(crowd.answers, groups=model.groups)
     np.testing.assert_allclose(model.label_proba_, same.label_proba_)
 
