@@ -254,6 +254,8 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         )  # fmt: skip
         if isinstance(self, WithPool) and learned.pool is None:
             learned = self._with_pooled_labels(annotations, learned, lost=bool(lost))
+            if lost and learned.pool is not None:
+                lost += " The labels are therefore made from the answers alone."
         self.classes_ = annotations.classes
         self.answers_ = annotations.answers
         self.annotators_ = annotations.annotators

@@ -64,6 +64,5 @@ def said_of_lost(
         f"{counted(n_items, 'item')} name {'it' if len(lost) == 1 else 'one of them'}. "
         f"The fit may have collapsed: it takes these answers for mistakes of the "
         f"annotators. Compare with MajorityVote(). If the items exist, try {given}the "
-        f"default settings of the method, or give the gold class of some of them. "
-        f"Unless dependence=None, the labels are made from the answers instead."
+        f"default settings of the method, or give the gold class of some of them."
     )
