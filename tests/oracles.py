@@ -320,17 +320,6 @@ def hit_variance(proba, item, annotator, label, n_annotators):
     return out
 
 
-def answer_weight(item, n_items, dependence):
-    """(1 + rho (n - 1)) ** -1.6 of every item of n answers; .15 and 1 / n at least."""
-    out = np.ones(n_items)
-    for n in range(n_items):
-        n_answers = sum(i == n for i in item)
-        if n_answers > 1:
-            weight = (1 + dependence * (n_answers - 1)) ** -1.6
-            out[n] = max(weight, 0.15, 1 / n_answers)
-    return out
-
-
 def with_decoys(given, item, label, weight, log_prior, hard, part):
     """q(z), p(hard) and the best decoy of the label, by going through all states.
 
@@ -363,30 +352,6 @@ def with_decoys(given, item, label, weight, log_prior, hard, part):
     return proba, is_hard, best
 
 
-def gold_log_density(answers, log_class, beyond, gold, start, dials, *, spreads, part):
-    """Log-likelihood of gold, and of the prior of (rho, hard share, sharpness)."""
-    (given, item, label), (rho, hard, sharp) = answers, dials
-    n_of = [sum(1 for i in item if i == n) for n in range(len(gold))]
-    weight = [max((1 + rho * (n - 1)) ** -1.6, 0.15, 1 / n) if n else 1.0 for n in n_of]
-    log_prior = np.array(
-        [
-            [weight[n] * log_class[c] + sharp * beyond[n, c] for c in range(len(row))]
-            for n, row in enumerate(beyond)
-        ]
-    )
-    proba, _, _ = with_decoys(given, item, label, weight, log_prior, hard, part)
-    total = sum(math.log(proba[n, z]) for n, z in enumerate(gold))
-
-    def numbers(rho, hard, sharp):
-        return math.log(rho + 0.02), math.log(hard / (1 - hard)), math.log(sharp)
-
-    for x, origin, spread in zip(
-        numbers(*dials), numbers(*start), spreads, strict=True
-    ):
-        total -= 0.5 * ((x - origin) / spread) ** 2
-    return total
-
-
 def right_sure_and_loss(truth, proba):
     """Share of right labels, mean probability of the label, mean log loss."""
     right = sure = loss = 0.0
@@ -395,26 +360,6 @@ def right_sure_and_loss(truth, proba):
         sure += max(row)
         loss -= math.log(row[z])
     return right / len(truth), sure / len(truth), loss / len(truth)
-
-
-def exponent_density(log_proba, gold, start, t):
-    """Log-likelihood of gold under p^t, with log t ~ N(log start, 0.3^2)."""
-    total = -0.5 * (math.log(t / start) / 0.3) ** 2
-    for row, z in zip(log_proba, gold, strict=True):
-        total += t * row[z] - math.log(sum(math.exp(t * x) for x in row))
-    return total
-
-
-def learned_hard_share(arguments, part, prior, held, steps):
-    """The share of hard items after steps of EM, with the states gone through anew.
-
-    `arguments` are the first five of :func:`with_decoys`.
-    """
-    share = prior
-    for _ in range(steps):
-        _, hard, _ = with_decoys(*arguments, share, part)
-        share = (sum(hard) + held * prior) / (len(hard) + held)
-    return share
 
 
 def normalised(log_joint):

@@ -19,7 +19,7 @@ N, A, C, K = 45, 7, 3, 4
 def drawn(seed):
     """Annotator 1 copies 0, 2 nearly does, 3 is good, 4 says one thing, 6 is silent.
 
-    Every annotator answers an item once at the most.
+    Every annotator answers each item at most once.
     """
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, C, N)

@@ -15,7 +15,7 @@ from wisecrowd.maths import dirichlet
 PriorSpec: TypeAlias = str | Mapping[Any, Any] | Any
 
 LARGEST_SUM = 1e200  # of exp(log joint) over classes; far from where float64 ends
-BLOCK = 5000  # items that evidence_of_others holds at a time
+BLOCK = 5000  # items whose answers are held at a time, so that they fit into a cache
 EVERY = slice(None)
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-12, 1e12  # given pseudo-answers; beyond, NaN
 SMALLEST_COUNT = 1e-9  # what rounding may leave of a count after its own item

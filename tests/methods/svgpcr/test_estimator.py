@@ -290,3 +290,12 @@ def test_the_default_tol_costs_no_labels(seed):
         for given in ({}, {"tol": None})
     )
     assert by_default.mean() >= whole.mean() - 0.005
+
+
+def test_steps_from_labels_follow_from_the_steps_of_the_fit():
+    settings = SVGPCR(time_limit=60)
+    whole = train.schedule_of(settings, 500)
+    few = train.schedule_again(settings, 500, 8)
+    assert 0 < few.n_steps <= max(8, few.chunk) < whole.n_steps
+    assert few.time_limit is None  # the fit itself has kept to it
+    assert train.schedule_again(settings, 500, 10**6).n_steps == whole.n_steps
