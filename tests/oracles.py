@@ -1474,6 +1474,25 @@ def left_out_log_likelihood(given, others, n_others, rate):
     return math.log(max(chance, 1e-12))
 
 
+def cross_entropy_of_powers(parts, proba, powers, held):
+    """Cross-entropy of labels and of the product of predictions, each to a power.
+
+    And held / 2 times the squares of the logs of the powers, their mean subtracted.
+    """
+    total = 0.0
+    for n, row in enumerate(proba):
+        said = [
+            math.prod(math.exp(parts[s][n][c]) ** e for s, e in enumerate(powers))
+            for c in range(len(row))
+        ]
+        total -= sum(
+            q * math.log(p / sum(said)) for q, p in zip(row, said, strict=True)
+        )
+    logs = [math.log(e) for e in powers]
+    mean = sum(logs) / len(logs)
+    return total / len(proba) + held / 2 * sum((x - mean) ** 2 for x in logs)
+
+
 def cross_entropy_of_power(log_proba, proba, log_shares, exponent):
     """Mean of −Σ q log softmax(log shares + exponent × log p)."""
     total = 0.0

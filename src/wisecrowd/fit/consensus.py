@@ -6,6 +6,7 @@ classes. So the loop ends when the answers of one annotator are no longer predic
 better by those of the others.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +78,39 @@ def learned_again(first: Agreed, end: pool.Pooled) -> Float[np.ndarray, "N C"]:
     """
     share = end.pool.explained
     return share * end.proba + (1 - share) * first.proba
+
+
+def in_rounds(
+    answers: Answers,
+    gold: Int[np.ndarray, " N"],
+    first: Agreed,
+    dependence: float | int | str,
+    says: Callable[[Float[np.ndarray, "N C"]], Float[np.ndarray, "N C"]],
+    n_rounds: int,
+) -> tuple[pool.Pooled, Float[np.ndarray, "N C"]]:
+    """Alternate labels and predictions, and return both.
+
+    Parameters
+    ----------
+    answers, gold
+        What is known about the items.
+    first : Agreed
+        What the answers say without the features.
+    dependence : "learn" or float
+        The correlation of the mistakes of two answers on one item.
+    says : function
+        From labels to what a classifier says about every item, in logs, without its own
+        label.
+    n_rounds : int
+        Rounds of predictions, then labels.
+    """
+    proba, priors = first.proba, first.skills.priors()
+    end = pool.pooled(answers, gold, proba, priors, dependence)
+    for _ in range(n_rounds):
+        alone = says(end.proba)
+        end = pool.pooled(answers, gold, proba, priors, dependence, log_proba=alone)
+        proba = learned_again(first, end)
+    return end, alone
 
 
 def predicted(witnesses: pool.Witnesses, selective: Float[np.ndarray, " A"]) -> float:

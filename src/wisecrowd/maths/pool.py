@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from wisecrowd._checks import number
+from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet, together
 from wisecrowd.metrics.calibration import Calibration, calibration
@@ -501,26 +502,41 @@ def exponent_of_features(witnesses: Witnesses, pool: Pool) -> tuple[float, float
     beyond = witnesses.beyond[answered]
     shares = crowd_says.mean(0)
     log_shares = np.log(np.maximum(shares, SMALLEST_PROBA))
-    exponent, cross = fitted_exponent(beyond, crowd_says, log_shares)
+    exponents, cross = fitted_exponents(beyond, crowd_says, log_shares)
     unknown = float(crowd.entropy(shares))
     known = unknown - float(crowd.entropy(crowd_says).mean())
     explained = float(np.clip((unknown - cross) / max(known, 1e-9), 0.0, 1.0))
-    return exponent, explained
+    return float(exponents[0]), explained
 
 
-def fitted_exponent(
-    log_proba: Float[np.ndarray, "N C"],
+def fitted_exponents(
+    log_proba: Float[np.ndarray, "*S N C"],
     proba: Float[np.ndarray, "N C"],
     log_shares: Float[np.ndarray, " C"] | float = 0.0,
-) -> tuple[float, float]:
-    """Return the exponent of predictions that suits labels, and the cross-entropy."""
+    *,
+    held: float = 0.0,
+) -> tuple[Float[np.ndarray, " S"], float]:
+    """Return the exponents of predictions that suit labels, and the cross-entropy.
 
-    def loss(log_power: float) -> float:
-        said = normalised(log_shares + np.exp(log_power) * log_proba)
-        return float(-(proba * said).sum(1).mean())
+    Of one classifier, or of several whose predictions are multiplied: p is proportional
+    to shares · Π_s p_s^e_s. `held` is the weight of ½ Σ (log e_s − their mean)² beside
+    the cross-entropy per item.
+    """
+    parts = log_proba.reshape(-1, *proba.shape)
 
-    best = minimize_scalar(loss, bounds=LOG_EXPONENT, method="bounded")
-    return float(np.exp(best.x)), float(best.fun)
+    def loss(log_power: Float[np.ndarray, " S"]) -> tuple[float, Array]:
+        power = np.exp(log_power)
+        said = normalised(log_shares + np.tensordot(power, parts, 1))
+        off = (np.exp(said) - proba) / len(proba)
+        slope = power * np.tensordot(parts, off, ((1, 2), (0, 1)))
+        apart = log_power - log_power.mean()
+        loss = 0.5 * held * (apart**2).sum() - (proba * said).sum(1).mean()
+        return float(loss), slope + held * apart
+
+    start = np.full(len(parts), -np.log(len(parts)))
+    limits = [LOG_EXPONENT] * len(parts)
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits)
+    return np.exp(best.x), float(best.fun)
 
 
 # -- gold ----------------------------------------------------------------------------
@@ -718,7 +734,7 @@ def exponent_for_new(
     It suits the labels of the items; gold labels count as what they are.
     """
     some = np.random.RandomState(0).permutation(len(alone))[:N_LEARN]
-    return fitted_exponent(alone[some], found.proba[some])[0]
+    return float(fitted_exponents(alone[some], found.proba[some])[0][0])
 
 
 def with_predictions(

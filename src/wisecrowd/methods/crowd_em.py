@@ -13,14 +13,13 @@ from wisecrowd._checks import InputError, random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices, WithPool
-from wisecrowd.fit.consensus import MAX_ITERATIONS, agreed, learned_again
+from wisecrowd.fit.consensus import MAX_ITERATIONS, agreed, in_rounds
 from wisecrowd.fit.soft_labels import check_estimator, learned_from, out_of_fold
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.pool import (
     bounded_log,
     exponent_for_new,
-    pooled,
     with_predictions,
 )
 from wisecrowd.registry import MethodInfo
@@ -152,14 +151,11 @@ class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
             threadpool_limits(1, user_api="blas"),
         ):
             first = agreed(answers, gold, before, max_iter=MAX_ITERATIONS, trace=trace)
-            proba, priors = first.proba, first.skills.priors()
-            end = pooled(answers, gold, proba, priors, self.dependence)
-            for _ in range(self.n_rounds):
-                alone = bounded_log(out_of_fold(self.estimator, X, end.proba, fold))
-                end = pooled(
-                    answers, gold, proba, priors, self.dependence, log_proba=alone
-                )
-                proba = learned_again(first, end)
+            end, alone = in_rounds(
+                answers, gold, first, self.dependence,
+                lambda proba: bounded_log(out_of_fold(self.estimator, X, proba, fold)),
+                int(self.n_rounds),
+            )  # fmt: skip
             classifier = learned_from(self.estimator, X, end.proba)
         self.sharpness_ = exponent_for_new(alone, end, gold)
         end = with_predictions(end, answers, gold, self.sharpness_ * alone)

@@ -262,6 +262,9 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
     _check_number(gp.jitter, "jitter", 0.0, 1.0)
     _check_number(gp.epsilon, "epsilon", 0.0, 1.0)
     _check_number(gp.sharpness, "sharpness", 0.0, np.inf)
+    if gp.regression is not None:
+        _check_record(gp.regression, "regression", sizes)
+        _check_array(gp.exponents, "exponents", (2,), least=0.0)
 
 
 def _check_precision(precision: Array) -> None:

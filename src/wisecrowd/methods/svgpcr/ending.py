@@ -6,19 +6,20 @@ fixed, what f says about an item is taken without the item's answers, and what a
 annotator says about it without the item's part in the annotator's skill.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from wisecrowd.fit.consensus import Agreed, learned_again
+from wisecrowd.fit.consensus import Agreed, in_rounds
 from wisecrowd.maths import crowd
 from wisecrowd.maths import pool as pools
 from wisecrowd.maths.gp import links
 from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
 from wisecrowd.metrics.calibration import Calibration
 
-ROUNDS = 2  # of labels, once the joint model was heard
+ROUNDS = 3  # of predictions, then labels
 
 
 class Ended(NamedTuple):
@@ -35,14 +36,10 @@ class Ended(NamedTuple):
 def ended(
     task: SVGPCRTask,
     first: Agreed,
-    joint: Float[np.ndarray, "N C"],
     dependence: float | int | str,
-    alone: Float[np.ndarray, "N C"],
+    says: Callable[[Float[np.ndarray, "N C"]], Float[np.ndarray, "N C"]],
 ) -> Ended:
     """Make the labels, f fixed.
-
-    The annotators are first learned from labels of the answers alone, then from those
-    of the joint model and from the final ones, as far as the features explain them.
 
     Parameters
     ----------
@@ -50,20 +47,14 @@ def ended(
         The fit.
     first : Agreed
         What the answers say without the features.
-    joint : array (N, C)
-        Labels from answers and features together.
-    alone : array (N, C)
-        What the features say about every item, in logs, without its own answers.
     dependence : "learn" or float
         The correlation of the mistakes of two answers on one item.
+    says : function
+        From labels to what the features say about every item, in logs, without its own
+        answers.
     """
     answers, gold = task.data.answers, task.data.gold
-    priors = first.skills.priors()
-    end = pools.pooled(answers, gold, first.proba, priors, dependence, log_proba=alone)
-    proba = learned_again(first, end._replace(proba=joint))
-    for _ in range(ROUNDS):
-        end = pools.pooled(answers, gold, proba, priors, dependence, log_proba=alone)
-        proba = learned_again(first, end)
+    end, alone = in_rounds(answers, gold, first, dependence, says, ROUNDS)
     sharpness = 1.0  # robust max has epsilon instead
     if not isinstance(task.recipe.link, links.RobustMax):
         sharpness = pools.exponent_for_new(alone, end, gold)
@@ -82,7 +73,7 @@ def ended_with_trusted(task: SVGPCRTask, state: State) -> Ended:
     proba /= proba.sum(1, keepdims=True)
     sharpness = 1.0
     if known.any() and not isinstance(task.recipe.link, links.RobustMax):
-        sharpness, _ = pools.fitted_exponent(alone[known], proba[known])
+        sharpness = float(pools.fitted_exponents(alone[known], proba[known])[0][0])
     return Ended(proba, skills.with_doubt(answers, proba), sharpness)
 
 

@@ -27,6 +27,7 @@ from wisecrowd.features import checked_features
 from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
+from wisecrowd.maths.pool import bounded_log
 from wisecrowd.maths.scaling import SCALINGS
 from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.methods.svgpcr.start import Start, start_of
@@ -161,9 +162,13 @@ class SparseGPClassifier(CrowdClassifier):
     def _predict_proba(self, X: Array) -> Array:
         from wisecrowd.methods.svgpcr.predict import predictive
 
+        gp = self._gp()
         with np.errstate(divide="ignore"):
-            log_proba = self.sharpness_ * np.log(predictive(self, self._gp(), X))
-        return crowd.posterior(log_proba)[0]
+            said = np.log(predictive(self, gp, X))
+        if gp.regression is not None and gp.exponents is not None:
+            line = bounded_log(gp.regression.proba(X))
+            said = gp.exponents[0] * said + gp.exponents[1] * line
+        return crowd.posterior(self.sharpness_ * said)[0]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -230,6 +235,10 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
         The correlation of the mistakes of two answers on one item; see :class:`BCC`.
         0: annotators are independent. None: the labels are the posterior of the model
         itself, as published.
+    regression : bool
+        Whether a multinomial regression is learned from the same labels, whose
+        predictions are multiplied with the Gaussian process's. With softmax only, and
+        not with `dependence` None.
     inference : {"natural", "adam"}
         "natural": closed-form updates of labels and annotators, natural gradients for
         q(U). "adam": the paper's inference. Adam learns all of it, from the votes.
@@ -274,6 +283,7 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
     posterior: Any = "conditional"
     annotator_prior: Any = "learned"
     dependence: float | int | str | None = "learn"
+    regression: bool = True
     inference: str = "natural"
 
     method = MethodInfo(
@@ -325,6 +335,7 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
     def _check_settings(self) -> None:
         super()._check_settings()
         one_of(self.inference, ("natural", "adam"), "inference")
+        one_of(self.regression, (True, False), "regression")
 
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()

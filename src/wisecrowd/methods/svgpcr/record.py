@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from wisecrowd._types import Array
+from wisecrowd.maths.logistic import Logistic
 from wisecrowd.maths.scaling import Scaling
 
 
@@ -26,6 +27,10 @@ class SparseGP(NamedTuple):
         Of robust max.
     sharpness : float
         The exponent of the predicted probabilities.
+    regression : Logistic or None
+        A regression whose predictions are multiplied with the process's.
+    exponents : array (2,) or None
+        Of the process and of the regression, before the sharpness.
     """
 
     shift: Array
@@ -36,3 +41,5 @@ class SparseGP(NamedTuple):
     jitter: float
     epsilon: float
     sharpness: float
+    regression: Logistic | None = None
+    exponents: Array | None = None

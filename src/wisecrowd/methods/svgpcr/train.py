@@ -25,6 +25,7 @@ from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
+from wisecrowd.methods.svgpcr.beside import MOST_ITEMS, Beside, Line
 from wisecrowd.methods.svgpcr.ending import (
     Ended,
     ended,
@@ -103,7 +104,7 @@ def trained(
                 hyper = starting_hyper(task, np.zeros((n_inducing, n_coordinates)))
                 return task.start(blank_skills, hyper)
 
-            run, first = keep.resumed(lambda: blank(1)), None
+            run, first, both = keep.resumed(lambda: blank(1)), None, None
             if run is None:
                 some, rng = some_features(task)
                 n_inducing = n_points(some, int(settings.n_inducing))
@@ -126,11 +127,11 @@ def trained(
                 end = ended_as_published(task, run.state)
             else:
                 alone = (start() if first is None else first).alone
-                run, end = ended_again(task, settings, run, alone)
+                run, end, both = ended_again(task, settings, run, alone, X)
     keep.remove()
-    gp = run.state.gp
-    place = scale, run.state.jitter, run.state.epsilon
-    return learned(end, record_of(gp.natural, gp.hyper, *place, end.sharpness)), trace
+    gp, place = run.state.gp, (scale, run.state.jitter, run.state.epsilon)
+    record = record_of(gp.natural, gp.hyper, *place, end.sharpness)
+    return learned(end, with_regression(record, both)), trace
 
 
 def recipe_of(settings: Any, X: Array, posterior: Any) -> Recipe:
@@ -148,29 +149,59 @@ def recipe_of(settings: Any, X: Array, posterior: Any) -> Recipe:
 
 
 def ended_again(
-    task: SVGPCRTask, settings: Any, run: Run, first: Agreed
-) -> tuple[Run, Ended]:
+    task: SVGPCRTask, settings: Any, run: Run, first: Agreed, X: Array
+) -> tuple[Run, Ended, Beside | None]:
     """Make the labels, learn f from them again, and make the final labels.
 
     Inside the loop f learns from the answers as if they were independent. The labels of
-    the pool are better, so f learns from them once more.
+    the pool are better, so f learns from them once more, and a regression with it.
     """
-    proba = run.state.proba.astype(np.float64)
-    alone = left_out(task, run.state)
-    end = ended(task, first, proba, settings.dependence, alone)
+    line = line_of(task, settings, X)
+    process = left_out(task, run.state)
+
+    def says(proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
+        if line is None or task.recipe.n_items > MOST_ITEMS:  # a round costs six fits
+            return process
+        return 0.5 * (process + line.alone(proba))
+
+    end = ended(task, first, settings.dependence, says)
     n_steps = int(AGAIN * run.step)
-    schedule = schedule_again(settings, task.recipe.n_items, n_steps)
-    task = replace(task, learns=False)
-    settled: Any = Settled(np.log(np.maximum(end.proba, SMALLEST_LABEL)))
-    state = run.state._replace(skills=settled, evidence=task.evidence(settled))
-    anew = Run(state, run.seed, schedule.n_steps)
-    with Trace("from the labels", schedule.n_steps, settings.progress) as trace:
-        run = completed(task, task.recipe.n_items, schedule, anew, trace=trace)
-    if len(proba) <= CROSS_FITTED or task.recipe.kernel.embeds:
-        alone = cross_fitted(task, settings, run, n_steps)
+    run = learned_from_labels(task, settings, run, end.proba, n_steps)
+    if task.recipe.n_items <= CROSS_FITTED or task.recipe.kernel.embeds:
+        alone = cross_fitted(replace(task, learns=False), settings, run, n_steps)
     else:
         alone = left_out(task, run.state)
-    return run, ended(task, first, end.proba, settings.dependence, alone)
+    both = None if line is None else line.beside(end.proba, alone)
+    alone = alone if both is None else both.alone
+    return run, ended(task, first, settings.dependence, lambda proba: alone), both
+
+
+def line_of(task: SVGPCRTask, settings: Any, X: Array) -> Line | None:
+    """Return what a regression is learned from, if there is one."""
+    if not settings.regression or not isinstance(task.recipe.link, links.Softmax):
+        return None
+    known = (task.data.answers.n_per_item > 0) | (task.data.gold >= 0)
+    return Line.of(X, known, task.seed)
+
+
+def learned_from_labels(
+    task: SVGPCRTask,
+    settings: Any,
+    run: Run,
+    proba: Float[np.ndarray, "N C"],
+    n_steps: int,
+) -> Run:
+    """Learn q(U) anew from labels, with the kernel and the inducing points of a fit.
+
+    Anew, because the loop may have left f where no step leads out: on answers that are
+    far from independent it can put all items into one class.
+    """
+    task = replace(task, learns=False)
+    schedule = schedule_again(settings, task.recipe.n_items, n_steps)
+    settled: Any = Settled(np.log(np.maximum(proba, SMALLEST_LABEL)))
+    anew = Run(task.start(settled, run.state.gp.hyper), run.seed, schedule.n_steps)
+    with Trace("from the labels", schedule.n_steps, settings.progress) as trace:
+        return completed(task, task.recipe.n_items, schedule, anew, trace=trace)
 
 
 def some_features(task: Any) -> tuple[Any, np.random.RandomState]:
@@ -342,6 +373,13 @@ def record_of(
         epsilon=float(epsilon),
         sharpness=sharpness,
     )
+
+
+def with_regression(gp: SparseGP, both: Beside | None) -> SparseGP:
+    """Return the record with what is learned beside it."""
+    if both is None:
+        return gp
+    return gp._replace(regression=both.regression, exponents=both.exponents)
 
 
 def learned(end: Ended, gp: SparseGP) -> Learned:
