@@ -30,7 +30,7 @@ def test_no_item_is_predicted_by_a_regression_that_saw_its_label():
 
 
 def test_items_without_answers_teach_nothing_and_are_predicted():
-    X, right, proba = straight()
+    X, _, proba = straight()
     known = np.arange(len(X)) >= 20
     line = Line.of(X, known, 0)
     other = proba.copy()
