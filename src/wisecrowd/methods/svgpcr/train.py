@@ -191,15 +191,18 @@ def learned_from_labels(
     proba: Float[np.ndarray, "N C"],
     n_steps: int,
 ) -> Run:
-    """Learn q(U) anew from labels, with the kernel and the inducing points of a fit.
+    """Learn f anew from labels, as the folds do.
 
-    Anew, because the loop may have left f where no step leads out: on answers that are
-    far from independent it can put all items into one class.
+    Anew, because the loop may have left f and the kernel where no step leads out: on
+    answers that are far from independent it can put all items into one class. A
+    network under the kernel is kept.
     """
-    task = replace(task, learns=False)
+    task, hyper = replace(task, learns=False), run.state.gp.hyper
+    if not task.recipe.kernel.embeds:
+        hyper = starting_hyper(task, starting_points(task, settings))
     schedule = schedule_again(settings, task.recipe.n_items, n_steps)
     settled: Any = Settled(np.log(np.maximum(proba, SMALLEST_LABEL)))
-    anew = Run(task.start(settled, run.state.gp.hyper), run.seed, schedule.n_steps)
+    anew = Run(task.start(settled, hyper), run.seed, schedule.n_steps)
     with Trace("from the labels", schedule.n_steps, settings.progress) as trace:
         return completed(task, task.recipe.n_items, schedule, anew, trace=trace)
 
@@ -209,6 +212,12 @@ def some_features(task: Any) -> tuple[Any, np.random.RandomState]:
     rng = np.random.RandomState(task.seed)
     some = rng.permutation(task.recipe.n_items)[:N_FOR_START]
     return task.data.features.batches(some[None])[0], rng
+
+
+def starting_points(task: SVGPCRTask, settings: Any) -> Float[np.ndarray, "M D"]:
+    """Return the inducing points to begin with."""
+    some, rng = some_features(task)
+    return inducing_points(some, n_points(some, int(settings.n_inducing)), rng)
 
 
 def schedule_of(settings: Any, n_items: int) -> Schedule:
@@ -255,11 +264,10 @@ def cross_fitted(
     remembers items however many there are.
     """
     n_items = task.recipe.n_items
-    some, rng = some_features(task)
-    n_inducing = n_points(some, int(settings.n_inducing))
+    rng = np.random.RandomState(task.seed)
     points = None
     if not task.recipe.kernel.embeds:
-        points = inducing_points(some, n_inducing, rng)
+        points = starting_points(task, settings)
     few = n_items <= CROSS_FITTED
     n_folds = N_FOLDS if few else N_LARGE_FOLDS
     fold = rng.permutation(n_items) % n_folds
