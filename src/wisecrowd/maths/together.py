@@ -122,7 +122,9 @@ def skills_of_pairs(
                     weight * kappa * skill[first], n_annotators)  # fmt: skip
         size = sums(first, second, weight * skill[second] ** 2,
                     weight * skill[first] ** 2, n_annotators)  # fmt: skip
-        skill = np.clip((pull + HELD * mean) / (size + HELD), -0.99, 0.99)
+        # Half of the way: if all skills are too large, whole steps make them too small.
+        better = (pull + HELD * mean) / (size + HELD)
+        skill = np.clip((skill + better) / 2, -0.99, 0.99)
     return skill
 
 
