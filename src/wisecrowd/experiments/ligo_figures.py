@@ -1,0 +1,116 @@
+"""The figures of the paper's section 4.3: times, predictions, confusion matrices."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from wisecrowd._types import Array
+from wisecrowd.experiments.parts import COLOURS, axes
+
+RIGHT, WRONG = "#b22222", COLOURS[0]
+
+
+def times(runs: pd.DataFrame, methods: Sequence[str], kinds: Sequence[str]) -> Any:
+    """Draw training and test times: a bar per method and kind, logarithmic."""
+    figure, (places,) = axes(1, 2, size=(9.0, 3.4))
+    titles = {"seconds": "training", "test_seconds": "test"}
+    for ax, (column, title) in zip(places, titles.items(), strict=True):
+        for k, kind in enumerate(kinds):
+            by = runs[runs["kind"] == kind].groupby("method")[column]
+            mean = by.mean().reindex(list(methods))
+            spread = by.std().reindex(list(methods)).fillna(0.0)
+            at = np.arange(len(methods)) + (k - (len(kinds) - 1) / 2) * 0.38
+            ax.bar(
+                at, mean, 0.36, yerr=spread, label=kind, color=COLOURS[k],
+                error_kw={"lw": 0.8},
+            )  # fmt: skip
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.set_xticks(np.arange(len(methods)), methods, rotation=35, ha="right")
+        ax.set(title=f"{title} time", ylabel="seconds")
+        ax.grid(axis="x", visible=False)
+    places[0].legend()
+    return figure
+
+
+def telling_items(
+    proba: Sequence[Float[Array, "T C"]], truth: Int[Array, " T"], n_items: int = 4
+) -> Int[Array, " n"]:
+    """Return items that all methods get right, and of which they differ most.
+
+    They are of different classes. The methods differ by the mean total variation
+    between two of them, ½ Σ_c |p_c − q_c|; its largest value in each class counts.
+
+    Examples
+    --------
+    >>> sure, unsure = np.array([[1, 0], [0, 1.0]]), np.array([[0.9, 0.1], [0.4, 0.6]])
+    >>> telling_items([sure, unsure], np.array([0, 1]), n_items=1).tolist()
+    [1]
+    """
+    right = np.all([p.argmax(1) == truth for p in proba], axis=0)
+    pairs = [(p, q) for i, p in enumerate(proba) for q in proba[:i]]
+    apart = np.mean([np.abs(p - q).sum(1) / 2 for p, q in pairs], axis=0)
+    order = np.argsort(-np.where(right, apart, -1.0), kind="stable")
+    order = order[right[order]]
+    _, first = np.unique(truth[order], return_index=True)
+    return order[np.sort(first)[:n_items]]
+
+
+def predictions(
+    proba: Mapping[str, Float[Array, "T C"]],
+    truth: Int[Array, " T"],
+    classes: Sequence[str],
+) -> Any:
+    """Draw what each method (columns) says of the same items (rows)."""
+    chosen = telling_items(list(proba.values()), truth)
+    figure, places = axes(
+        len(chosen), len(proba), size=(2.9 * len(proba), 1.35 * len(chosen) + 1.0),
+        sharex=True, sharey=True,
+    )  # fmt: skip
+    at = np.arange(len(classes))
+    for row, item in zip(places, chosen, strict=True):
+        for ax, (name, p) in zip(row, proba.items(), strict=True):
+            colours = [RIGHT if c == truth[item] else WRONG for c in at]
+            ax.bar(at, p[item], 0.8, color=colours)
+            ax.set(ylim=(0, 1), yticks=[0, 0.5, 1])
+            ax.text(
+                0.98, 0.82, f"{p[item, truth[item]]:.2f}", color=RIGHT, ha="right",
+                transform=ax.transAxes,
+            )  # fmt: skip
+            if ax in places[0]:
+                ax.set_title(name)
+        row[0].set_ylabel(classes[truth[item]].replace(" ", "\n", 1), color=RIGHT)
+    for ax in places[-1]:
+        ax.set_xticks(at, classes, rotation=90, fontsize=7)
+    return figure
+
+
+def matrices(
+    confusion: Mapping[str, Float[Array, "V C K"]],
+    volunteers: Sequence[str],
+    n_answers: Sequence[int] | None = None,
+) -> Any:
+    """Draw the matrices of volunteers (columns): true ones, then those of methods."""
+    figure, places = axes(
+        len(confusion), len(volunteers),
+        size=(2.0 * len(volunteers) + 0.6, 2.0 * len(confusion) + 0.4),
+        sharex=True, sharey=True,
+    )  # fmt: skip
+    for row, (name, tables) in zip(places, confusion.items(), strict=True):
+        for ax, table in zip(row, tables, strict=True):
+            drawn = ax.imshow(table, vmin=0, vmax=1)
+            ticks = np.arange(0, len(table), 2)
+            ax.set_xticks(ticks, ticks, fontsize=6)
+            ax.set_yticks(ticks, ticks, fontsize=6)
+            ax.grid(False)
+        row[0].set_ylabel(f"{name}\nclass")
+    for i, ax in enumerate(places[0]):
+        number = "" if n_answers is None else f"\n{n_answers[i]:,} answers"
+        ax.set_title(f"{volunteers[i]}{number}", fontsize=9)
+    for ax in places[-1]:
+        ax.set_xlabel("answer")
+    figure.colorbar(drawn, ax=places, shrink=0.4, label="probability of the answer")
+    return figure
