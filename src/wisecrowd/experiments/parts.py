@@ -71,7 +71,8 @@ class Experiment(NamedTuple):
     methods : sequence of str
         Names for ``--methods``.
     jobs : function
-        ``jobs(size, seeds, methods)`` returns the jobs.
+        ``jobs(size, seeds, methods)`` returns the jobs. Where no seeds or no methods
+        are given, they are those of the size.
     parts : sequence of Part
         Tables and figures.
     check : function
@@ -88,12 +89,6 @@ class Experiment(NamedTuple):
     parts: Sequence[Part]
     check: Callable[[], Any] = lambda: None
     limit: float | None = None
-
-
-def write_parts(parts: Sequence[Part], rows: Rows, folder: Path) -> list[Path]:
-    """Write every table and figure for which there are rows; return their files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return [path for part in parts for path in write_part(part, rows, folder)]
 
 
 def write_part(part: Part, rows: Rows, folder: Path) -> list[Path]:
@@ -206,7 +201,7 @@ def save(figure: Any, path: Path) -> Path:
 
 
 def chosen(names: str | None, known: Sequence[str], what: str) -> list[str]:
-    """Return the names in a list with commas, in their order; None: all.
+    """Return the names in a list with commas, in the order of those known; None: none.
 
     Examples
     --------
@@ -214,7 +209,7 @@ def chosen(names: str | None, known: Sequence[str], what: str) -> list[str]:
     ['a', 'b']
     """
     if names is None:
-        return list(known)
+        return []
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in known]
     if unknown or not wanted:

@@ -1,0 +1,297 @@
+"""The fits: MNIST with the paper's five annotators, methods, sizes, seeds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import wisecrowd as wc
+from wisecrowd._types import Array, Confusion
+from wisecrowd.annotations.dataset import Dataset
+from wisecrowd.datasets import load_mnist
+from wisecrowd.experiments.runner import Job, Outcome
+from wisecrowd.metrics import scores, truth_codes
+from wisecrowd.results.limits import measured
+
+IMAGES = wc.ConvNet(shape=(28, 28), channels=(8, 16), pool=False)
+ROBUST: dict[str, Any] = {"link": "robustmax", "epsilon": 1e-3}
+METHODS: dict[str, Callable[..., Any]] = {
+    "svgp-gold": partial(wc.SVGP, **ROBUST),
+    "published": wc.SVGPCR.as_published,
+    "robust-max": partial(wc.SVGPCR, **ROBUST),
+    "default": wc.SVGPCR,
+    "convolutional": partial(wc.SVGPCR, kernel=wc.Deep(IMAGES)),
+}
+NAMES = {
+    "svgp-gold": "SVGP on gold",
+    "published": "as_published()",
+    "robust-max": "robust max",
+    "default": "default",
+    "convolutional": "convolutional kernel",
+}
+
+
+class Settings(NamedTuple):
+    """What a size means.
+
+    Attributes
+    ----------
+    n_train, n_test : int
+        Digits, the first of each part of MNIST.
+    n_inducing : int
+        The M of the tables.
+    sweep : tuple of int
+        The M of the figure of their influence.
+    passes : tuple of int
+        Lengths of the fits for the figure over time.
+    batches : tuple of int
+        Batch sizes of the figure of the cost of an epoch.
+    n_seeds : int
+        Seeds unless others are asked for.
+    methods, swept : tuple of str
+        Methods of the tables unless others are asked for, and of the sweeps.
+    max_epochs : mapping
+        Of all other fits, by method; the methods' own where there is none.
+    precisions : tuple of str
+        Of the cost of an epoch.
+    """
+
+    n_train: int
+    n_test: int
+    n_inducing: int
+    sweep: tuple[int, ...]
+    passes: tuple[int, ...]
+    batches: tuple[int, ...]
+    n_seeds: int
+    methods: tuple[str, ...] = tuple(METHODS)
+    swept: tuple[str, ...] = ("published", "robust-max")
+    max_epochs: Mapping[str, int] = {}
+    precisions: tuple[str, ...] = ("float32", "float64")
+
+
+FEW = {"published": 800, "svgp-gold": 60, "robust-max": 60, "default": 60}
+SIZES: dict[str, Settings] = {
+    "tiny": Settings(  # of the smoke test
+        120, 60, 4, (4,), (1,), (120,), 1, ("robust-max",), ("robust-max",),
+        {"robust-max": 1}, ("float32",),
+    ),
+    "small": Settings(
+        1_000, 1_000, 30, (10, 30), (2, 20), (100, 500), 1, tuple(METHODS)[:-1],
+        ("robust-max",), FEW,
+    ),
+    "medium": Settings(
+        12_000, 10_000, 100, (10, 50, 100, 250), (1, 2, 5, 10), (100, 500, 2500), 2
+    ),
+    "full": Settings(
+        60_000, 10_000, 100, (10, 50, 100, 250, 500), (1, 2, 5, 10),
+        (50, 100, 250, 500, 1000, 2500), 5,
+    ),
+}  # fmt: skip
+
+
+def jobs(size: str, seeds: Sequence[int], methods: Sequence[str]) -> list[Job]:
+    """Return the fits of the tables first, then those of the sweeps."""
+    now = SIZES[size]
+    seeds = seeds or range(now.n_seeds)
+    data = {"n_train": now.n_train, "n_test": now.n_test}
+    swept = [m for m in now.swept if not methods or m in methods]
+
+    def usual(method: str, seed: int, n_inducing: int) -> Job:
+        few = [("max_epochs", n) for m, n in now.max_epochs.items() if m == method]
+        chosen = {**data, "n_inducing": n_inducing, **dict(few)}
+        return Job("mnist", method, seed, chosen, fitted)
+
+    of_tables = [
+        usual(method, seed, now.n_inducing)
+        for seed in seeds
+        for method in (methods or now.methods)
+    ]
+    # The largest M has all seeds: its scores are in a table, too.
+    of_influence = [
+        usual(method, seed, n_inducing)
+        for method in swept
+        for n_inducing in now.sweep
+        for seed in (seeds if n_inducing == now.sweep[-1] else seeds[:1])
+        if n_inducing != now.n_inducing
+    ]
+    over_time = [
+        Job("mnist-time", method, seeds[0], {**data, **one}, fitted)
+        for method in swept
+        for one in _passes(now)
+    ]
+    of_epochs = [
+        Job("mnist-epoch", method, seeds[0], {**data, **one}, epoch)
+        for method in swept
+        for one in _epochs(now)
+    ]
+    return [*of_tables, *of_influence, *over_time, *of_epochs]
+
+
+def _passes(now: Settings) -> list[dict[str, Any]]:
+    return [
+        {"n_inducing": n_inducing, "max_epochs": passes, "tol": None}
+        for n_inducing in now.sweep
+        for passes in now.passes
+    ]
+
+
+def _epochs(now: Settings) -> list[dict[str, Any]]:
+    return [
+        {"n_inducing": now.n_inducing, "batch_size": n, "dtype": dtype, "device": on}
+        for on in devices()
+        for dtype in now.precisions
+        for n in now.batches
+    ]
+
+
+def devices() -> list[str]:
+    """Return what JAX can use here: ["cpu"], or ["cpu", "gpu"]."""
+    import jax
+
+    return ["cpu", *[jax.default_backend()] * (jax.default_backend() != "cpu")]
+
+
+# -- one fit -------------------------------------------------------------------------
+
+
+def first(n_train: int, n_test: int, seed: int) -> Dataset:
+    """Return the first digits of both parts of MNIST, with the paper's annotators."""
+    data = load_mnist(random_state=seed)
+    assert data.X is not None
+    assert data.X_test is not None
+    assert data.gold is not None
+    assert data.gold_test is not None
+    kept = data.answers
+    if n_train < len(data.X):
+        kept = kept.subset(items=kept.items[:n_train])
+    return Dataset(
+        name=data.name, answers=kept, classes=data.classes, gold=data.gold[:n_train],
+        X=data.X[:n_train], X_test=data.X_test[:n_test],
+        gold_test=data.gold_test[:n_test], confusion=data.confusion,
+    )  # fmt: skip
+
+
+def fitted(
+    method: str,
+    seed: int,
+    *,
+    n_train: int,
+    n_test: int,
+    n_inducing: int,
+    **settings: Any,
+) -> Outcome:
+    """Fit once; score new digits, the training labels and the annotators."""
+    data = first(n_train, n_test, seed)
+    model = METHODS[method](n_inducing=n_inducing, random_state=seed, **settings)
+    model.set_params(progress=False)
+    gold = method == "svgp-gold"
+    with measured() as cost:
+        model.fit(data.X, np.asarray(data.gold) if gold else data.answers)
+    with measured() as testing:
+        proba = model.predict_proba(data.X_test)
+    new = scores(data.gold_test, proba, model.classes_)
+    known = scores(data.gold, model.label_proba_, model.classes_)
+    truth = truth_codes(data.gold, model.classes_)
+    found: dict[str, Any] = {**_of(new, "test"), **_of(known, "label")}
+    found |= {
+        "wrong_labels": int((model.label_proba_.argmax(1) != truth).sum()),
+        "test_seconds": testing.seconds,
+        "steps": int(model.trace_.index[-1]),
+        "bound": float(model.trace_["bound"].iloc[-1]),
+    }
+    if gold:
+        return Outcome(found, cost)
+    assert data.confusion is not None
+    spread = variance(model.learned_.skills.counts)
+    found["largest_variance"] = float(spread.max())
+    found["confusion_error"] = float(np.abs(model.confusion_ - data.confusion).max())
+    arrays = {"confusion": model.confusion_, "true_confusion": data.confusion}
+    return Outcome(found, cost, arrays | _wrong(model, data, truth) | _inducing(model))
+
+
+def _of(table: Any, part: str) -> dict[str, Any]:
+    """Return the scores of all items, and those per class as lists."""
+    names = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
+    total = {f"{part}_{name}": float(table.loc["all", name]) for name in names}
+    each = {f"{part}_{name}_of": table[name].tolist()[:-1] for name in names[:2]}
+    return total | each
+
+
+def variance(counts: Confusion) -> Confusion:
+    """Return α (s - α) / (s² (s + 1)), s = Σ α: the variance of a Dirichlet's entries.
+
+    Examples
+    --------
+    >>> variance(np.array([[[1.0, 1.0]]])).round(4).tolist()
+    [[[0.0833, 0.0833]]]
+    """
+    total = counts.sum(-1, keepdims=True)
+    return counts * (total - counts) / (total**2 * (total + 1))
+
+
+def _wrong(model: Any, data: Dataset, truth: Array) -> dict[str, Array]:
+    """Return the digits whose label is wrong, those of large probability first."""
+    assert data.X is not None
+    proba = model.label_proba_
+    wrong = np.flatnonzero(proba.argmax(1) != truth)
+    wrong = wrong[np.argsort(proba[wrong, truth[wrong]])[::-1]][:20]
+    return {
+        "wrong": data.X[wrong], "wrong_proba": proba[wrong], "wrong_class": truth[wrong]
+    }  # fmt: skip
+
+
+def _inducing(model: Any) -> dict[str, Array]:
+    """Return where the inducing points are, and the class of each."""
+    if "network" in model.learned_.classifier.kernel:
+        return {}
+    found = model.inducing_points()
+    return {
+        "inducing": np.asarray(found.points, np.float32),
+        "inducing_class": truth_codes(found.classes, model.classes_),
+    }
+
+
+# -- one epoch -----------------------------------------------------------------------
+
+
+def epoch(
+    method: str, seed: int, *, n_train: int, n_test: int, device: str, **settings: Any
+) -> Outcome:
+    """Measure the seconds of a pass over the digits, without those of compiling."""
+    import jax
+
+    data = first(n_train, n_test, seed)
+    model = METHODS[method](random_state=seed, max_epochs=2, tol=None, **settings)
+    model.set_params(progress=False)
+    where = jax.devices(device)[0]
+    with jax.default_device(where) if device != "cpu" else nullcontext():
+        with measured() as cost:
+            model.fit(data.X, data.answers)
+        model.predict_proba(data.X_test)  # compiles
+        with measured() as testing:
+            model.predict_proba(data.X_test)
+    per_epoch = per_step(model.trace_) * n_train / settings["batch_size"]
+    return Outcome({"epoch_seconds": per_epoch, "test_seconds": testing.seconds}, cost)
+
+
+def per_step(trace: Any) -> float:
+    """Return the median seconds of a step; the first row has compiled.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"step": [10, 20, 30], "seconds": [5.0, 6.0, 7.0]})
+    >>> per_step(rows.set_index("step"))
+    0.1
+    """
+    steps, seconds = trace.index.to_numpy(), trace["seconds"].to_numpy()
+    if len(steps) < 2:
+        return float(seconds[-1] / max(steps[-1], 1))
+    return float(np.median(np.diff(seconds) / np.diff(steps)))
+
+
+def check() -> None:
+    """Refuse to begin if MNIST is neither there nor can be downloaded."""
+    load_mnist()

@@ -1,0 +1,4 @@
+import pytest
+
+from wisecrowd._checks import InputError
+from wisecrowd.experiments import mnist
