@@ -7,7 +7,7 @@ import typer
 
 from wisecrowd.cli import options as opt
 
-NAMES = "mnist|ligo-binary|ligo|all"
+NAMES = "mnist|ligo-binary|ligo|ligo-tuning|all"
 
 
 def reproduce(

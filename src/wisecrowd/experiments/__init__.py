@@ -10,7 +10,7 @@ from typing import Any
 
 from wisecrowd._checks import one_of
 
-EXPERIMENTS = ("mnist",)
+EXPERIMENTS = ("mnist", "ligo-binary", "ligo", "ligo-tuning")
 """What ``wisecrowd reproduce`` knows, in the order of the paper."""
 
 

@@ -16,7 +16,7 @@ from jaxtyping import Int
 import wisecrowd as wc
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.experiments.ligo import (
+from wisecrowd.experiments.ligo.fits import (
     FIRST_SEED,
     KINDS,
     largest,
@@ -92,9 +92,9 @@ def jobs(size: Size, seeds: Sequence[int], methods: Sequence[str]) -> list[Job]:
     """Return a job per setting; the seeds are counted from 3."""
     return [
         Job(NAME, m, FIRST_SEED + seed, {"size": size, "kind": kind, **some}, tried)
-        for seed in seeds
+        for seed in seeds or (0,)
         for kind in reversed(KINDS)
-        for m in methods
+        for m in methods or METHODS
         for some in settings_of(m, kind)
     ]
 
@@ -103,11 +103,14 @@ def best(rows: Rows) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the settings with the smallest mean log loss, by method and kind."""
     frame = largest(rows, NAME)
     found = {}
-    for (method, kind), some in frame.groupby(["method", "kind"]) if len(frame) else ():
-        tried_settings = settings_of(method, kind)
-        losses = [_mean(some, settings) for settings in tried_settings]
+    for method, kind in product(METHODS, KINDS) if len(frame) else ():
+        some = frame[(frame["method"] == method) & (frame["kind"] == kind)]
+        if some.empty:
+            continue
+        candidates = settings_of(method, kind)
+        losses = [_mean(some, settings) for settings in candidates]
         if not np.isnan(losses).all():
-            found[method, kind] = tried_settings[int(np.nanargmin(losses))]
+            found[method, kind] = candidates[int(np.nanargmin(losses))]
     return found
 
 

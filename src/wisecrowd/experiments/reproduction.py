@@ -8,7 +8,7 @@ import pandas as pd
 
 from wisecrowd._checks import InputError, counted, one_of
 from wisecrowd._files import write_whole
-from wisecrowd.experiments import experiment
+from wisecrowd.experiments import EXPERIMENTS, experiment
 from wisecrowd.experiments.parts import (
     SIZES,
     Experiment,
@@ -127,8 +127,13 @@ def _write(ones: Sequence[Experiment], rows: Rows, page: Path) -> list[Path]:
 def _rows_of(one: Experiment, rows: Rows) -> pd.DataFrame:
     """Return the rows of an experiment: its name, or its name and a hyphen, first."""
     frame = rows.frame()
-    begins = f"{one.name}-"
-    return frame[[e == one.name or e.startswith(begins) for e in frame["experiment"]]]
+    begins, others = f"{one.name}-", set(EXPERIMENTS) - {one.name}
+    return frame[
+        [
+            (e == one.name or e.startswith(begins)) and e not in others
+            for e in frame["experiment"]
+        ]
+    ]
 
 
 def told_of_runs(frame: pd.DataFrame) -> str:

@@ -8,7 +8,11 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
+from wisecrowd.experiments.ligo.fits import HABITS, KINDS, largest
+from wisecrowd.experiments.ligo.paper import METHODS
 from wisecrowd.experiments.parts import COLOURS, axes
+from wisecrowd.experiments.runner import Rows
+from wisecrowd.simulation.glitches.items import CLASSES
 
 RIGHT, WRONG = "#b22222", COLOURS[0]
 
@@ -114,3 +118,53 @@ def matrices(
         ax.set_xlabel("answer")
     figure.colorbar(drawn, ax=places, shrink=0.4, label="probability of the answer")
     return figure
+
+
+# -- from the rows --------------------------------------------------------------------
+
+
+def of_one_seed(rows: Rows, kind: str) -> dict[str, dict[str, Array]]:
+    """Return the arrays of the first seed by method: the best of each family.
+
+    The best layer and the best number of inducing points are those with the highest
+    mean likelihood, as in the paper.
+    """
+    frame = largest(rows)
+    if frame.empty:
+        return {}
+    frame = frame[(frame["kind"] == kind) & (frame["seed"] == frame["seed"].min())]
+    found = {}
+    for start in ("svgpcr", "aggnet", "cl"):
+        some = frame[frame["method"].str.startswith(start)]
+        if some.empty:
+            return {}
+        best = some.loc[some["mean_likelihood"].idxmax()]
+        found[str(best["method"])] = rows.arrays(best["arrays"])
+    return found
+
+
+def draw_predictions(rows: Rows, kind: str) -> Any:
+    """Draw the predictive distributions of four items."""
+    found = of_one_seed(rows, kind)
+    if not found:
+        return None
+    truth = next(iter(found.values()))["truth"]
+    proba = {name: arrays["proba"] for name, arrays in found.items()}
+    return predictions(proba, truth, CLASSES)
+
+
+def draw_matrices(rows: Rows, kind: str) -> Any:
+    """Draw the confusion matrices of five volunteers, true and estimated."""
+    found = of_one_seed(rows, kind)
+    if not found:
+        return None
+    first = next(iter(found.values()))
+    tables = {"truth": first["true_confusion"]}
+    tables |= {name: arrays["confusion"] for name, arrays in found.items()}
+    return matrices(tables, HABITS, first["n_answers"].tolist())
+
+
+def draw_times(rows: Rows) -> Any:
+    """Draw training and test times."""
+    frame = largest(rows)
+    return None if frame.empty else times(frame, METHODS, KINDS)

@@ -8,7 +8,6 @@ and "ours", which is the method with our defaults. Both have the settings that
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,11 @@ from jaxtyping import Int
 
 import wisecrowd as wc
 from wisecrowd._types import Array
-from wisecrowd.experiments import ligo_figures as figures
-from wisecrowd.experiments import ligo_paper as paper
-from wisecrowd.experiments.parts import (
-    Experiment,
-    Part,
-    Size,
-    mean_and_deviation,
-    short,
-)
+from wisecrowd.experiments.ligo.paper import METHODS
+from wisecrowd.experiments.parts import SIZES, Size
 from wisecrowd.experiments.runner import Job, Outcome, Rows
 from wisecrowd.metrics import confusion_error, scores, truth_codes
 from wisecrowd.results.limits import measured
-from wisecrowd.simulation.glitches.items import CLASSES
 
 NAME = "ligo"
 KINDS = ("published", "ours")
@@ -40,6 +31,10 @@ HABITS = (
 )  # fmt: skip
 """Of the five volunteers whose matrices are drawn, as in the paper's figure."""
 SCORES = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
+
+N_SEEDS = {"small": 1, "medium": 2, "full": 3}
+FEW_PASSES = {("svgpcr", "published"): 100}
+"""At the size "small", where the paper's inference would take 3,000 steps."""
 
 TUNED: dict[tuple[str, str], dict[str, Any]] = {}
 """Settings by family and kind, chosen by :mod:`~wisecrowd.experiments.ligo_tuning`."""
@@ -160,20 +155,19 @@ def matrix_error(confusion: Any, glitches: Any) -> float:
 def jobs(size: Size, seeds: Sequence[int], methods: Sequence[str]) -> list[Job]:
     """Return a job per seed, method and kind; the seeds are counted from 3."""
     return [
-        Job(
-            NAME,
-            method,
-            FIRST_SEED + seed,
-            {"size": size, "kind": kind, **TUNED.get((family(method), kind), {})},
-            fitted,
-        )
-        for seed in seeds
-        for method in methods
+        Job(NAME, method, FIRST_SEED + seed, settings_of(method, kind, size), fitted)
+        for seed in seeds or range(N_SEEDS[size])
+        for method in methods or METHODS
         for kind in KINDS
     ]
 
 
-# -- tables --------------------------------------------------------------------------
+def settings_of(method: str, kind: str, size: str) -> dict[str, Any]:
+    """Return the settings of a job: size, kind, those tuned, and passes if few."""
+    key = (family(method), kind)
+    passes = FEW_PASSES.get(key) if size == "small" else None
+    few = {} if passes is None else {"max_epochs": passes}
+    return {"size": size, "kind": kind, **TUNED.get(key, {}), **few}
 
 
 def largest(rows: Rows, name: str = NAME) -> pd.DataFrame:
@@ -181,150 +175,5 @@ def largest(rows: Rows, name: str = NAME) -> pd.DataFrame:
     frame = rows.frame(name)
     if frame.empty:
         return frame
-    order = ["small", "medium", "full"]
-    known = [size for size in order if (frame["size"] == size).any()]
+    known = [size for size in SIZES if (frame["size"] == size).any()]
     return frame[frame["size"] == known[-1]] if known else frame
-
-
-def per_class(rows: Rows, column: str, of_all: str, published: Array) -> Any:
-    """Return a table with three lines per class: the paper's numbers and ours."""
-    frame = largest(rows)
-    if frame.empty:
-        return None
-    lines = []
-    for c, name in enumerate([*CLASSES, "all"]):
-        cells = {m: _cell(*published[c, i]) for i, m in enumerate(paper.METHODS)}
-        lines.append({"class": name, "": "paper", **cells})
-        for kind in KINDS:
-            some = frame[frame["kind"] == kind]
-            found = {}
-            for method in paper.METHODS:
-                runs = some[some["method"] == method]
-                values = runs[of_all] if name == "all" else runs[column].str[c]
-                found[method] = mean_and_deviation(values)
-            lines.append({"class": "", "": kind, **found})
-    return pd.DataFrame(lines)
-
-
-def _cell(mean: float, deviation: float) -> str:
-    return f"{short(mean)} ({short(deviation)})"
-
-
-def table_4(rows: Rows) -> Any:
-    """Accuracy per class."""
-    return per_class(rows, "accuracy_of_class", "accuracy", paper.ACCURACY)
-
-
-def table_5(rows: Rows) -> Any:
-    """Mean likelihood per class."""
-    return per_class(rows, "likelihood_of_class", "mean_likelihood", paper.LIKELIHOOD)
-
-
-def summary(rows: Rows) -> Any:
-    """All scores of all methods, over all classes."""
-    frame = largest(rows)
-    if frame.empty:
-        return None
-    columns = {
-        "accuracy": ("accuracy", 4),
-        "likelihood": ("mean_likelihood", 4),
-        "log loss": ("log_loss", 4),
-        "calibration error": ("calibration_error", 4),
-        "training labels": ("labels_accuracy", 4),
-        "their log loss": ("labels_log_loss", 4),
-        "error of matrices": ("matrix_error", 4),
-        "seconds": ("seconds", 0),
-        "test seconds": ("test_seconds", 2),
-        "MB": ("megabytes", 0),
-    }
-    lines = []
-    for i, method in enumerate(paper.METHODS):
-        said = {
-            "accuracy": _cell(*paper.ACCURACY[-1, i]),
-            "likelihood": _cell(*paper.LIKELIHOOD[-1, i]),
-        }
-        blank = dict.fromkeys(columns, "")
-        lines.append({"method": method, "": "paper", **blank, **said})
-        for kind in KINDS:
-            runs = frame[(frame["method"] == method) & (frame["kind"] == kind)]
-            found = {
-                name: mean_and_deviation(runs[column], digits)
-                for name, (column, digits) in columns.items()
-            }
-            lines.append({"method": "", "": kind, **found})
-    return pd.DataFrame(lines)
-
-
-# -- figures -------------------------------------------------------------------------
-
-
-def of_one_seed(rows: Rows, kind: str) -> dict[str, dict[str, Array]]:
-    """Return the arrays of the first seed by method: the best of each family.
-
-    The best layer and the best number of inducing points are those with the highest
-    mean likelihood, as in the paper.
-    """
-    frame = largest(rows)
-    if frame.empty:
-        return {}
-    frame = frame[(frame["kind"] == kind) & (frame["seed"] == frame["seed"].min())]
-    found = {}
-    for start in ("svgpcr", "aggnet", "cl"):
-        some = frame[frame["method"].str.startswith(start)]
-        if some.empty:
-            return {}
-        best = some.loc[some["mean_likelihood"].idxmax()]
-        found[str(best["method"])] = rows.arrays(best["arrays"])
-    return found
-
-
-def draw_predictions(rows: Rows, kind: str) -> Any:
-    """Draw the predictive distributions of four items."""
-    found = of_one_seed(rows, kind)
-    if not found:
-        return None
-    truth = next(iter(found.values()))["truth"]
-    proba = {name: arrays["proba"] for name, arrays in found.items()}
-    return figures.predictions(proba, truth, CLASSES)
-
-
-def draw_matrices(rows: Rows, kind: str) -> Any:
-    """Draw the confusion matrices of five volunteers, true and estimated."""
-    found = of_one_seed(rows, kind)
-    if not found:
-        return None
-    first = next(iter(found.values()))
-    tables = {"truth": first["true_confusion"]}
-    tables |= {name: arrays["confusion"] for name, arrays in found.items()}
-    return figures.matrices(tables, HABITS, first["n_answers"].tolist())
-
-
-def draw_times(rows: Rows) -> Any:
-    """Draw training and test times."""
-    frame = largest(rows)
-    return None if frame.empty else figures.times(frame, paper.METHODS, KINDS)
-
-
-PARTS = (
-    Part("ligo-summary", "All scores", summary),
-    Part("ligo-accuracy", "Table 4: accuracy per class", table_4),
-    Part("ligo-likelihood", "Table 5: mean likelihood per class", table_5),
-    Part("ligo-times", "Figure 12: training and test times", draw_times),
-    *(
-        Part(f"ligo-{what}-{kind}", f"{title} ({kind})", partial(draw, kind=kind))
-        for what, title, draw in (
-            ("predictions", "Figure 13: predictions of four items", draw_predictions),
-            ("matrices", "Figure 14: matrices of five volunteers", draw_matrices),
-        )
-        for kind in KINDS
-    ),
-)
-
-EXPERIMENT = Experiment(
-    name=NAME,
-    title="LIGO: Gaussian processes and networks",
-    about="",
-    methods=paper.METHODS,
-    jobs=jobs,
-    parts=PARTS,
-)

@@ -1,11 +1,11 @@
 """The figures of the paper's section 4.2: training times and AUC."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from wisecrowd.experiments.ligo_binary.fits import METHODS
 from wisecrowd.experiments.parts import COLOURS, MARKS, axes
 
 SHADES = (*COLOURS, "#2a9d8f")
@@ -15,11 +15,12 @@ def times(seconds: pd.DataFrame, limit: float) -> Any:
     """Draw training time against the number of items: linear, and logarithmic."""
     figure, (places,) = axes(1, 2, size=(9.0, 3.6))
     for ax, scale in zip(places, ("linear", "log"), strict=True):
-        for k, name in enumerate(seconds):
-            line = seconds[name].dropna()
+        for name in seconds:
+            line, k = seconds[name].dropna(), METHODS.index(name)
             ax.plot(line.index, line, label=name, color=SHADES[k], marker=MARKS[k])
         ax.axhline(limit, color="0.5", lw=0.8, ls="--")
         ax.set(xlabel="items", ylabel="seconds per fit", xscale=scale, yscale=scale)
+        ax.minorticks_off()
         ax.xaxis.set_major_formatter("{x:,.0f}")
         ax.yaxis.set_major_formatter("{x:g}")
         ax.tick_params(axis="x", rotation=30)
@@ -32,14 +33,14 @@ def times(seconds: pd.DataFrame, limit: float) -> Any:
     return figure
 
 
-def areas(runs: pd.DataFrame, methods: Sequence[str]) -> Any:
-    """Draw the AUC of each method's largest fit, in the order of the paper's figure."""
+def areas(runs: pd.DataFrame) -> Any:
+    """Draw the AUC of each method's largest fit, the paper's order."""
     by = runs.groupby("method")["auc"]
-    known = [m for m in methods if m in by.groups]
+    known = [m for m in METHODS if by.count().get(m, 0)]
     mean, spread = by.mean()[known], by.std()[known].fillna(0.0)
     figure, ((ax,),) = axes(1, 1, size=(6.4, 3.2))
     at = np.arange(len(known))
-    colours = [SHADES[list(methods).index(m)] for m in known]
+    colours = [SHADES[METHODS.index(m)] for m in known]
     ax.errorbar(at, mean, spread, fmt="none", ecolor="0.5", capsize=3, lw=1)
     ax.scatter(at, mean, c=colours, s=45, zorder=3)
     for i, name in enumerate(known):
