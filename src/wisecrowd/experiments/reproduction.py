@@ -76,8 +76,8 @@ def reproduced(  # noqa: PLR0913  those of the command
     chosen_ones = [experiment(name) for name in names]
     known = [name for one in chosen_ones for name in one.methods]
     wanted = chosen(methods, list(dict.fromkeys(known)), "methods")
-    check_folder(folder)
     if not redraw:
+        check_folder(folder)
         for one in chosen_ones:
             one.check()
         for one in chosen_ones:

@@ -22,7 +22,11 @@ def cost_of_an_epoch(rows: Rows) -> Any:
         colour = COLOURS[sorted(set(table["order"])).index(some["order"].iloc[0])]
         mean = some.groupby("batch_size")[["epoch_seconds", "test_seconds"]].mean()
         said = f"{NAMES[some['method'].iloc[0]]}, {device}, {dtype}"
-        style = {"color": colour, "ls": LINES[str(dtype)], "marker": MARKS[k % len(MARKS)]}
+        style = {
+            "color": colour,
+            "ls": LINES[str(dtype)],
+            "marker": MARKS[k % len(MARKS)],
+        }
         left.plot(mean.index, mean["epoch_seconds"], label=said, **style)
         bars[said] = (mean["test_seconds"].mean(), colour, dtype == "float64")
     left.set(xlabel="batch size", ylabel="training, seconds per epoch", xscale="log")

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from wisecrowd.experiments.mnist.fits import NAMES
-from wisecrowd.experiments.mnist.paper import by_method, fits
+from wisecrowd.experiments.mnist.paper import SHOWN, by_method, fits
 from wisecrowd.experiments.parts import COLOURS, MARKS, axes
 from wisecrowd.experiments.runner import Rows
 
@@ -15,7 +15,6 @@ PANELS = {
     "seconds": "training, seconds",
     "test_seconds": "test, seconds",
 }
-SHOWN = ("published", "robust-max")
 
 
 def influence_of_m(rows: Rows) -> Any:
