@@ -47,8 +47,9 @@ def scored(model: Any, data: Dataset) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     if data.X_test is not None and hasattr(model, "predict_proba"):
+        proba = model.predict_proba(data.X_test)  # it may have to be compiled
         with measured() as testing:
-            proba = model.predict_proba(data.X_test)
+            model.predict_proba(data.X_test)
         found |= _of(scores(data.gold_test, proba, model.classes_), "test")
         found["test_seconds"] = testing.seconds
     if data.gold is not None:

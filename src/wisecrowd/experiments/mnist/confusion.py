@@ -27,7 +27,7 @@ def confusion(rows: Rows) -> Any:
     for method, row in first.items():
         said = f"{NAMES[method]}\nlargest variance {short(row['largest_variance'])}"
         lines.append((said, arrays[method]["confusion"]))
-    figure, places = axes(len(lines), len(WHO), size=(9, 1.9 * len(lines) + 0.3))
+    figure, places = axes(len(lines), len(WHO), size=(9, 1.65 * len(lines) + 0.4))
     for line, (said, matrices) in zip(places, lines, strict=True):
         for ax, matrix in zip(line, matrices, strict=True):
             picture(ax, matrix, vmin=0, vmax=1)

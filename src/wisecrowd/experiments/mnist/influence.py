@@ -43,6 +43,8 @@ def over_time(rows: Rows) -> Any:
     short = fits(rows, "mnist-time")
     if short.empty:
         return None
+    from matplotlib.ticker import LogFormatter
+
     seed = short["seed"].min()
     table = table[
         (table["seed"] == seed) & (table["n_train"] == table["n_train"].max())
@@ -56,7 +58,8 @@ def over_time(rows: Rows) -> Any:
             ax.plot(one["seconds"], one["test_accuracy"], label=n_inducing, **style)
         ax.set(xlabel="training, seconds", xscale="log", title=NAMES[method])
         ax.xaxis.set_major_formatter("{x:g}")
-        ax.tick_params(axis="x", which="minor", labelbottom=False)
+        ax.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+        ax.tick_params(axis="x", which="minor", labelsize=7)
     places[0, 0].set_ylabel("test accuracy")
     places[0, -1].legend(title="M")
     return figure
