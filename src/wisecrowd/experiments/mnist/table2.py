@@ -77,7 +77,7 @@ def summary(rows: Rows) -> pd.DataFrame | None:
                 "M": one["n_inducing"], "seeds": len(some),
             }
             | {
-                COLUMNS[score]: mean_and_deviation(some[score], digits)
+                COLUMNS[score]: mean_and_deviation(some.get(score, []), digits)
                 for score, digits in (DIGITS | told).items()
             }
         )  # fmt: skip
