@@ -87,8 +87,14 @@ def test_each_job_can_have_a_process_of_its_own(tmp_path):
     ("task", "note"),
     [
         (slow, "no result after 0.2 seconds."),
-        (broken, "failed: ZeroDivisionError: division by zero"),
-        (ended, "failed: its process ended with code 3."),
+        pytest.param(
+            broken,
+            "failed: ZeroDivisionError: division by zero",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ended, "failed: its process ended with code 3.", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_job_without_a_result_leaves_a_note(task, note, tmp_path):

@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from wisecrowd.cli import options as opt
-
 NAMES = "mnist|ligo-binary|ligo|ligo-tuning|all"
 
 
@@ -65,7 +63,9 @@ def reproduce(
             "go to images/ beside it. Default: FOLDER/README.md.",
         ),
     ] = None,
-    quiet: opt.Quiet = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no messages.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Run the experiments of the paper; write tables and figures beside its numbers."""
     from wisecrowd._checks import one_of

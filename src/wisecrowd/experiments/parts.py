@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, one_of
 from wisecrowd._files import replacing, write_whole
 from wisecrowd.experiments.runner import Job, Rows
 from wisecrowd.metrics.reliability_figure import pyplot
@@ -28,6 +28,7 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "0.92",
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.6,
@@ -188,6 +189,7 @@ def picture(ax: Any, pixels: Any, title: str = "", **settings: Any) -> None:
     ax.set(xticks=[], yticks=[])
     ax.set_title(title, fontsize=8)
     ax.grid(False)
+    ax.spines[:].set_visible(False)
 
 
 def save(figure: Any, path: Path) -> Path:
@@ -210,18 +212,16 @@ def chosen(names: str | None, known: Sequence[str], what: str) -> list[str]:
     """
     if names is None:
         return []
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    unknown = [name for name in wanted if name not in known]
-    if unknown or not wanted:
-        raise InputError(
-            f"{what}={names!r}: {listed(unknown or ['nothing'])} is not known here. "
-            f"Choose from {listed(known, 30)}."
-        )
+    wanted = [name.strip() for name in names.split(",")]
+    for name in wanted:
+        one_of(name, known, what)
     return [name for name in known if name in wanted]
 
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder that cannot be written, before the first job has run."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file. Give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
         raise InputError(f"{folder}: this folder cannot be written to.")

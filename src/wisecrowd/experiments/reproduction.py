@@ -23,7 +23,13 @@ HEAD = """\
 # The paper, reproduced
 
 Tables and figures of section 4 of Morales-Álvarez et al., *Scalable variational Gaussian processes for crowdsourcing: glitch detection in LIGO*
-(IEEE TPAMI 44(3), 2022), run again by `wisecrowd reproduce`. This page is written by that command (`--page`), from the rows of all fits.
+(IEEE TPAMI 44(3), 2022), run again by `wisecrowd reproduce`. This page is written by that command, from the rows of all fits.
+
+```sh
+wisecrowd reproduce mnist --size small --out results     # a few minutes
+wisecrowd reproduce all --size full --out results        # hours; a run that was ended goes on
+wisecrowd reproduce all --out results --redraw --page docs/reproducing.md
+```
 
 - **`as_published()`** is the paper's model with the paper's inference. **default** and **robust max** are ours. "paper:" marks the numbers that the paper prints.
 - Where there are several runs, a cell is their mean, with the standard deviation in brackets.
@@ -76,8 +82,8 @@ def reproduced(  # noqa: PLR0913  those of the command
     chosen_ones = [experiment(name) for name in names]
     known = [name for one in chosen_ones for name in one.methods]
     wanted = chosen(methods, list(dict.fromkeys(known)), "methods")
-    check_folder(folder)
     if not redraw:
+        check_folder(folder)
         for one in chosen_ones:
             one.check()
         for one in chosen_ones:

@@ -1,9 +1,9 @@
 """Run jobs one after the other, and keep a row of each: a killed run can go on.
 
 A row says what was run (experiment, method, seed, settings), on what (commit, versions,
-machine, date), what it took (seconds and megabytes of the fit) and what came out
-(scores). Rows are lines of JSON in ``rows.jsonl``. Arrays for figures are beside them,
-in ``arrays/``.
+machine, date), what the fit took (seconds by the clock and of the processor, megabytes)
+and what came out (scores). Rows are lines of JSON in ``rows.jsonl``. Arrays for figures
+are beside them, in ``arrays/``.
 """
 
 import hashlib
@@ -120,7 +120,8 @@ class Rows:
         if isinstance(found, str):
             row["note"] = found
         else:
-            row |= {"seconds": found.cost.seconds, "megabytes": found.cost.megabytes}
+            costs = ("seconds", "processor", "megabytes")
+            row |= {name: getattr(found.cost, name) for name in costs}
             row |= {"scores": _plain(found.scores), "arrays": ""}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ They are printed as they are.
 """  # noqa: E501
 
 OF_TIMES = """\
-By the clock, on the machine named above, other programs included. In the paper, AggNet is slowest because of its EM loop, and CL-VW and CL-VWB are slowed down by loops over annotators (its footnote). Here a step of any network is compiled for all annotators at
+Training: seconds of the processor over all threads, which other programs disturb less; test: by the clock. In the paper, AggNet is slowest because of its EM loop, and CL-VW and CL-VWB are slowed down by loops over annotators (its footnote). Here a step of any network is compiled for all annotators at
 once, and AggNet learns its annotators between two passes of one fit. So networks, which took about as long as SVGPCR or longer, are faster here.
 """  # noqa: E501
 

@@ -20,7 +20,7 @@ RIGHT, WRONG = "#b22222", COLOURS[0]
 def times(runs: pd.DataFrame, methods: Sequence[str], kinds: Sequence[str]) -> Any:
     """Draw training and test times: a bar per method and kind, logarithmic."""
     figure, (places,) = axes(1, 2, size=(9.0, 3.4))
-    titles = {"seconds": "training", "test_seconds": "test"}
+    titles = {"processor": "training, processor", "test_seconds": "test, clock"}
     for ax, (column, title) in zip(places, titles.items(), strict=True):
         for k, kind in enumerate(kinds):
             by = runs[runs["kind"] == kind].groupby("method")[column]
@@ -34,7 +34,10 @@ def times(runs: pd.DataFrame, methods: Sequence[str], kinds: Sequence[str]) -> A
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_xticks(np.arange(len(methods)), methods, rotation=35, ha="right")
-        ax.set(title=f"{title} time", ylabel="seconds")
+        ax.set(
+            title=f"{title} time",
+            ylabel="seconds of the processor" if column == "processor" else "seconds",
+        )
         ax.grid(axis="x", visible=False)
     places[0].legend()
     return figure
@@ -138,7 +141,7 @@ def of_one_seed(rows: Rows, kind: str) -> dict[str, dict[str, Array]]:
         some = frame[frame["method"].str.startswith(start)]
         if some.empty:
             return {}
-        best = some.loc[some["mean_likelihood"].idxmax()]
+        best = some.loc[some["test_mean_likelihood"].idxmax()]
         found[str(best["method"])] = rows.arrays(best["arrays"])
     return found
 

@@ -6,7 +6,6 @@ and "ours", which is the method with our defaults. Both have the settings that
 :mod:`~wisecrowd.experiments.ligo_tuning` found.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,8 +18,8 @@ from wisecrowd._types import Array
 from wisecrowd.experiments.ligo.paper import METHODS
 from wisecrowd.experiments.parts import SIZES, Size
 from wisecrowd.experiments.runner import Job, Outcome, Rows
-from wisecrowd.metrics import confusion_error, scores, truth_codes
-from wisecrowd.results.limits import measured
+from wisecrowd.experiments.scoring import fit, scored
+from wisecrowd.metrics import confusion_error, truth_codes
 
 NAME = "ligo"
 KINDS = ("published", "ours")
@@ -30,7 +29,6 @@ HABITS = (
     "ripple as violin", "conservative", "violin as ripple", "usual", "blip as koi fish",
 )  # fmt: skip
 """Of the five volunteers whose matrices are drawn, as in the paper's figure."""
-SCORES = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
 
 N_SEEDS = {"small": 1, "medium": 2, "full": 3}
 FEW_PASSES = {("svgpcr", "published"): 100}
@@ -96,27 +94,16 @@ def fitted(method: str, seed: int, *, size: str, kind: str, **settings: Any) -> 
     """
     glitches: Any = wc.simulate_glitches(sized(size), random_state=seed)
     model = model_of(method, seed, kind, settings)
-    with measured() as cost:
-        model.fit(glitches.X, glitches.answers)
-    began = time.perf_counter()
-    proba = model.predict_proba(glitches.X_test)
-    test_seconds = time.perf_counter() - began
-    new = scores(glitches.gold_test, proba, glitches.classes)
-    old = scores(glitches.gold.to_numpy(), model.label_proba_, glitches.classes)
+    cost = fit(model, glitches)
     who = volunteers(glitches)
     return Outcome(
         scores={
-            **{name: new.loc["all", name] for name in SCORES},
-            "test_seconds": test_seconds,
-            "labels_accuracy": old.loc["all", "accuracy"],
-            "labels_log_loss": old.loc["all", "log_loss"],
+            **scored(model, glitches),
             "matrix_error": matrix_error(model.confusion_, glitches),
-            "accuracy_of_class": new["accuracy"].iloc[:-1],
-            "likelihood_of_class": new["mean_likelihood"].iloc[:-1],
         },
         cost=cost,
         arrays={
-            "proba": proba.astype(np.float32),
+            "proba": model.predict_proba(glitches.X_test).astype(np.float32),
             "truth": truth_codes(glitches.gold_test, glitches.classes),
             "confusion": model.confusion_[who].astype(np.float32),
             "true_confusion": glitches.confusion[who].astype(np.float32),

@@ -12,7 +12,7 @@ from wisecrowd.experiments.runner import Rows
 from wisecrowd.simulation.glitches.items import CLASSES
 
 
-def per_class(rows: Rows, column: str, of_all: str, published: Array) -> Any:
+def per_class(rows: Rows, score: str, published: Array) -> Any:
     """Return a table with three lines per class: the paper's numbers and ours."""
     frame = largest(rows)
     if frame.empty:
@@ -26,7 +26,7 @@ def per_class(rows: Rows, column: str, of_all: str, published: Array) -> Any:
             found = {}
             for method in paper.METHODS:
                 runs = some[some["method"] == method]
-                values = runs[of_all] if name == "all" else runs[column].str[c]
+                values = runs[score] if name == "all" else runs[f"{score}_of"].str[c]
                 found[method] = mean_and_deviation(values)
             lines.append({"class": "", "": kind, **found})
     return pd.DataFrame(lines)
@@ -38,12 +38,12 @@ def _cell(mean: float, deviation: float) -> str:
 
 def table_4(rows: Rows) -> Any:
     """Accuracy per class."""
-    return per_class(rows, "accuracy_of_class", "accuracy", paper.ACCURACY)
+    return per_class(rows, "test_accuracy", paper.ACCURACY)
 
 
 def table_5(rows: Rows) -> Any:
     """Mean likelihood per class."""
-    return per_class(rows, "likelihood_of_class", "mean_likelihood", paper.LIKELIHOOD)
+    return per_class(rows, "test_mean_likelihood", paper.LIKELIHOOD)
 
 
 def summary(rows: Rows) -> Any:
@@ -52,14 +52,15 @@ def summary(rows: Rows) -> Any:
     if frame.empty:
         return None
     columns = {
-        "accuracy": ("accuracy", 4),
-        "likelihood": ("mean_likelihood", 4),
-        "log loss": ("log_loss", 4),
-        "calibration error": ("calibration_error", 4),
-        "training labels": ("labels_accuracy", 4),
-        "their log loss": ("labels_log_loss", 4),
+        "accuracy": ("test_accuracy", 4),
+        "likelihood": ("test_mean_likelihood", 4),
+        "log loss": ("test_log_loss", 4),
+        "calibration error": ("test_calibration_error", 4),
+        "training labels": ("label_accuracy", 4),
+        "their log loss": ("label_log_loss", 4),
         "error of matrices": ("matrix_error", 4),
         "seconds": ("seconds", 0),
+        "of the processor": ("processor", 0),
         "test seconds": ("test_seconds", 2),
         "MB": ("megabytes", 0),
     }

@@ -7,7 +7,6 @@ they have one kind, and SVGPCR has two.
 """
 
 import math
-import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -114,26 +113,25 @@ def grown(
         some = answers.subset(items=answers.items[:n])
         try:
             with time_limit(PATIENCE * limit):
-                model, spent, processor = _fitted(method, seed, glitches.X[:n], some)
+                model, spent = _fitted(method, seed, glitches.X[:n], some)
         except OutOfTime:
             break
-        if processor > limit:
+        if spent.processor > limit:
             break
         cost, proba = spent, model.predict_proba(glitches.X_test)
-        about = {"n_items": n, "processor": processor, "clock": cost.seconds}
+        about = {"n_items": n, "processor": cost.processor}
         fits.append({**about, **_scores(glitches.gold_test == CLASS, proba)})
     most = fits[-1] if fits else {"n_items": 0, "auc": math.nan}
     return Outcome({**most, "fits": fits}, cost)
 
 
-def _fitted(method: str, seed: int, X: Array, answers: Annotations) -> Any:
-    """Return the model, its cost, and the seconds of the processor."""
+def _fitted(method: str, seed: int, X: Array, answers: Annotations) -> tuple[Any, Cost]:
+    """Return the model and its cost."""
     model = model_of(method, seed)
-    began = time.process_time()
     with warnings.catch_warnings(), measured() as cost:
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, answers)
-    return model, cost, time.process_time() - began
+    return model, cost
 
 
 def _scores(truth: Array, proba: Array) -> dict[str, float]:

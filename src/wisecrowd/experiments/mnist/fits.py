@@ -11,11 +11,12 @@ import wisecrowd as wc
 from wisecrowd._types import Array, Confusion
 from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.datasets import load_mnist
+from wisecrowd.experiments.one_method import IMAGES
 from wisecrowd.experiments.runner import Job, Outcome
-from wisecrowd.metrics import scores, truth_codes
+from wisecrowd.experiments.scoring import fit, scored
+from wisecrowd.metrics import truth_codes
 from wisecrowd.results.limits import measured
 
-IMAGES = wc.ConvNet(shape=(28, 28), channels=(8, 16), pool=False)
 ROBUST: dict[str, Any] = {"link": "robustmax", "epsilon": 1e-3}
 METHODS: dict[str, Callable[..., Any]] = {
     "svgp-gold": partial(wc.SVGP, **ROBUST),
@@ -187,20 +188,10 @@ def fitted(
     model = METHODS[method](n_inducing=n_inducing, random_state=seed, **settings)
     model.set_params(progress=False)
     gold = method == "svgp-gold"
-    with measured() as cost:
-        model.fit(data.X, np.asarray(data.gold) if gold else data.answers)
-    with measured() as testing:
-        proba = model.predict_proba(data.X_test)
-    new = scores(data.gold_test, proba, model.classes_)
-    known = scores(data.gold, model.label_proba_, model.classes_)
-    truth = truth_codes(data.gold, model.classes_)
-    found: dict[str, Any] = {**_of(new, "test"), **_of(known, "label")}
-    found |= {
-        "wrong_labels": int((model.label_proba_.argmax(1) != truth).sum()),
-        "test_seconds": testing.seconds,
-        "steps": int(model.trace_.index[-1]),
-        "bound": float(model.trace_["bound"].iloc[-1]),
-    }
+    cost = fit(model, data, to="gold" if gold else "crowd")
+    found = scored(model, data)
+    found["steps"] = int(model.trace_.index[-1])
+    found["bound"] = float(model.trace_["bound"].iloc[-1])
     if gold:
         return Outcome(found, cost)
     assert data.confusion is not None
@@ -208,15 +199,7 @@ def fitted(
     found["largest_variance"] = float(spread.max())
     found["confusion_error"] = float(np.abs(model.confusion_ - data.confusion).max())
     arrays = {"confusion": model.confusion_, "true_confusion": data.confusion}
-    return Outcome(found, cost, arrays | _wrong(model, data, truth) | _inducing(model))
-
-
-def _of(table: Any, part: str) -> dict[str, Any]:
-    """Return the scores of all items, and those per class as lists."""
-    names = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
-    total = {f"{part}_{name}": float(table.loc["all", name]) for name in names}
-    each = {f"{part}_{name}_of": table[name].tolist()[:-1] for name in names[:2]}
-    return total | each
+    return Outcome(found, cost, arrays | _wrong(model, data) | _inducing(model))
 
 
 def variance(counts: Confusion) -> Confusion:
@@ -231,10 +214,10 @@ def variance(counts: Confusion) -> Confusion:
     return counts * (total - counts) / (total**2 * (total + 1))
 
 
-def _wrong(model: Any, data: Dataset, truth: Array) -> dict[str, Array]:
+def _wrong(model: Any, data: Dataset) -> dict[str, Array]:
     """Return the digits whose label is wrong, those of large probability first."""
     assert data.X is not None
-    proba = model.label_proba_
+    proba, truth = model.label_proba_, truth_codes(data.gold, model.classes_)
     wrong = np.flatnonzero(proba.argmax(1) != truth)
     wrong = wrong[np.argsort(proba[wrong, truth[wrong]])[::-1]][:20]
     return {

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from wisecrowd.experiments.mnist.fits import NAMES
-from wisecrowd.experiments.mnist.paper import by_method, of_tables
+from wisecrowd.experiments.mnist.paper import SHOWN, by_method, of_tables
 from wisecrowd.experiments.parts import axes, picture
 from wisecrowd.experiments.runner import Rows
 
-SHOWN = ("published", "robust-max")
 EACH = 3
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from wisecrowd.experiments.mnist.fits import NAMES
-from wisecrowd.experiments.mnist.paper import by_method, fits
+from wisecrowd.experiments.mnist.paper import SHOWN, by_method, fits
 from wisecrowd.experiments.parts import COLOURS, MARKS, axes
 from wisecrowd.experiments.runner import Rows
 
@@ -15,7 +15,6 @@ PANELS = {
     "seconds": "training, seconds",
     "test_seconds": "test, seconds",
 }
-SHOWN = ("published", "robust-max")
 
 
 def influence_of_m(rows: Rows) -> Any:
@@ -44,6 +43,8 @@ def over_time(rows: Rows) -> Any:
     short = fits(rows, "mnist-time")
     if short.empty:
         return None
+    from matplotlib.ticker import LogFormatter
+
     seed = short["seed"].min()
     table = table[
         (table["seed"] == seed) & (table["n_train"] == table["n_train"].max())
@@ -57,7 +58,8 @@ def over_time(rows: Rows) -> Any:
             ax.plot(one["seconds"], one["test_accuracy"], label=n_inducing, **style)
         ax.set(xlabel="training, seconds", xscale="log", title=NAMES[method])
         ax.xaxis.set_major_formatter("{x:g}")
-        ax.tick_params(axis="x", which="minor", labelbottom=False)
+        ax.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+        ax.tick_params(axis="x", which="minor", labelsize=7)
     places[0, 0].set_ylabel("test accuracy")
     places[0, -1].legend(title="M")
     return figure
