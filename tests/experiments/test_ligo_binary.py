@@ -49,7 +49,7 @@ def test_other_is_one_class_and_all_else_the_rest():
 
 @pytest.mark.parametrize("name", ["raykar", "rffgpcr"])
 def test_as_published_changes_no_prediction_of_the_older_methods(name):
-    crowd = wc.simulate(30, 4, 2, n_features=3, random_state=0)
+    crowd = wc.simulate(30, 7, 2, n_features=3, random_state=0)
     kind = wc.METHODS[name]
     fitted = [m.fit(crowd.X, crowd.answers) for m in (kind(), kind.as_published())]
     ours, theirs = (model.predict_proba(crowd.X) for model in fitted)
