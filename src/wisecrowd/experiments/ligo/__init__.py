@@ -6,6 +6,7 @@ from wisecrowd.experiments.ligo.figures import (
     draw_matrices,
     draw_predictions,
     draw_times,
+    draw_trade,
 )
 from wisecrowd.experiments.ligo.fits import KINDS, NAME, jobs
 from wisecrowd.experiments.ligo.paper import METHODS
@@ -37,6 +38,11 @@ Two cells of the paper's column CL-MW cannot be right: .0118 (.4874) for 1400 Ri
 They are printed as they are.
 """  # noqa: E501
 
+OF_TRADE = """\
+Not in the paper. A dot is a method; its line is what the same method would score with all probabilities raised to a power from .25 to 2. More certainty buys likelihood with log loss, along nearly the same line for all methods. Where a dot lies
+on its line is a choice, and accuracy does not change along it: our SVGPCR is near the left end, where probabilities are honest, and the published methods are on the right.
+"""  # noqa: E501
+
 OF_TIMES = """\
 Training: seconds of the processor over all threads, which other programs disturb less; test: by the clock. In the paper, AggNet is slowest because of its EM loop, and CL-VW and CL-VWB are slowed down by loops over annotators (its footnote). Here a step of any network is compiled for all annotators at
 once, and AggNet learns its annotators between two passes of one fit. So networks, which took about as long as SVGPCR or longer, are faster here.
@@ -49,7 +55,7 @@ total variation), each of another class. The number is the probability of the tr
 
 OF_MATRICES = """\
 The most active volunteer of each habit; rows are true classes, columns answers (the paper draws the transpose). The first row is the truth, which the paper had not: the mean over the items, with those that mislead everybody. Rows of classes that
-a volunteer hardly saw are the prior.
+a volunteer hardly saw are the prior. The classes are numbered from 0 in the order of table 4: 1 is 1400 Ripple, 2 Blip, 4 Koi Fish, 8 Other, 10 Repeating Blips, 13 Violin Mode Harmonic.
 """  # noqa: E501
 
 PARTS = (
@@ -57,6 +63,7 @@ PARTS = (
     Part("ligo-accuracy", "Table 4: accuracy per class", table_4, OF_TABLE_4),
     Part("ligo-likelihood", "Table 5: likelihood per class", table_5, OF_TABLE_5),
     Part("ligo-times", "Figure 12: training and test times", draw_times, OF_TIMES),
+    Part("ligo-trade", "Likelihood against log loss", draw_trade, OF_TRADE),
     *(
         Part(f"ligo-{what}-{kind}", f"{title}, {kind}", partial(draw, kind=kind), about)
         for what, title, draw, about in (

@@ -12,9 +12,11 @@ from wisecrowd.experiments.ligo.fits import HABITS, KINDS, largest
 from wisecrowd.experiments.ligo.paper import METHODS
 from wisecrowd.experiments.parts import COLOURS, axes
 from wisecrowd.experiments.runner import Rows
+from wisecrowd.metrics import SMALLEST_PROBABILITY, log_loss, mean_likelihood
 from wisecrowd.simulation.glitches.items import CLASSES
 
 RIGHT, WRONG = "#b22222", COLOURS[0]
+EXPONENTS = np.geomspace(0.25, 2.0, 13)
 
 
 def times(runs: pd.DataFrame, methods: Sequence[str], kinds: Sequence[str]) -> Any:
@@ -123,6 +125,44 @@ def matrices(
     return figure
 
 
+def sharpened(
+    proba: Float[Array, "T C"], truth: Int[Array, " T"], exponent: float
+) -> tuple[float, float]:
+    """Return log loss and mean likelihood of predictions ∝ p^exponent.
+
+    Examples
+    --------
+    >>> sure = np.array([[0.9, 0.1], [0.6, 0.4]])
+    >>> np.round(sharpened(sure, np.array([0, 1]), 1.0), 3).tolist()
+    [0.511, 0.65]
+    """
+    powers = np.clip(proba.astype(float), SMALLEST_PROBABILITY, 1.0) ** exponent
+    powers /= powers.sum(1, keepdims=True)
+    return log_loss(truth, powers), mean_likelihood(truth, powers)
+
+
+def trade(
+    proba: Mapping[tuple[str, str], Float[Array, "T C"]], truth: Int[Array, " T"]
+) -> Any:
+    """Draw mean likelihood against log loss, for predictions of any sharpness."""
+    figure, ((ax,),) = axes(1, 1, size=(6.4, 4.0))
+    methods = list(dict.fromkeys(method for method, _ in proba))
+    for (method, kind), p in proba.items():
+        line = np.array([sharpened(p, truth, e) for e in EXPONENTS])
+        here = sharpened(p, truth, 1.0)
+        look = {"color": COLOURS[methods.index(method)]}
+        ax.plot(*line.T, ls="-" if kind == "ours" else ":", lw=1.2, **look)
+        face = look["color"] if kind == "ours" else "white"
+        ax.plot(*here, "o", mfc=face, label=f"{method}, {kind}", ms=7, **look)
+    ax.set(xlabel="log loss (smaller is better)", ylabel="mean likelihood")
+    ax.set_xlim(
+        0.9 * min(sharpened(p, truth, e)[0] for p in proba.values() for e in EXPONENTS),
+        None,
+    )
+    ax.legend()
+    return figure
+
+
 # -- from the rows --------------------------------------------------------------------
 
 
@@ -171,3 +211,16 @@ def draw_times(rows: Rows) -> Any:
     """Draw training and test times."""
     frame = largest(rows)
     return None if frame.empty else times(frame, METHODS, KINDS)
+
+
+def draw_trade(rows: Rows) -> Any:
+    """Draw how likelihood is bought with log loss, for both kinds."""
+    found = {
+        (method, kind): arrays
+        for kind in KINDS
+        for method, arrays in of_one_seed(rows, kind).items()
+    }
+    if not found:
+        return None
+    truth = next(iter(found.values()))["truth"]
+    return trade({key: arrays["proba"] for key, arrays in found.items()}, truth)
