@@ -24,7 +24,13 @@ def drawn(method, seed, *, size, kind):
     scores = {f"{of}_{name}": score[0] for of in ("test", "label") for name in MEASURES}
     of = ("accuracy", "mean_likelihood")
     scores |= {f"{w}_{name}_of": score[:15] for w in ("test", "label") for name in of}
-    scores |= {"test_seconds": 1.0, "wrong_labels": 3, "matrix_error": 0.1}
+    scores |= {
+        "usual_accuracy": 0.9,
+        "usual_log_loss": 0.2,
+        "test_seconds": 1.0,
+        "wrong_labels": 3,
+        "matrix_error": 0.1,
+    }
     arrays = {"proba": proba, "truth": truth, "n_answers": np.arange(5)}
     arrays |= {"confusion": matrices, "true_confusion": matrices}
     cost = Cost()
@@ -97,6 +103,12 @@ def test_volunteers_are_the_most_active_of_their_habit():
     n_answers = glitches.answers.codes.n_per_annotator
     usual = glitches.kinds == "usual"
     assert n_answers[who[fits.HABITS.index("usual")]] == n_answers[usual].max()
+
+
+def test_most_test_items_are_usual():
+    usual = fits.usual_test_items("60+400", 3)
+    assert len(usual) == 400
+    assert 0.88 < usual.mean() < 0.97
 
 
 def test_the_error_of_the_true_matrices_is_zero():

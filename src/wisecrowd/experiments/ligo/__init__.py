@@ -23,9 +23,10 @@ of the networks, learning rate and kernel of SVGPCR. All networks have 128 hidde
 """  # noqa: E501
 
 OF_SUMMARY = """\
-*likelihood* is the paper's score, the mean probability of the true class. It is highest for a method that is certain of everything. About seven in a hundred test items look like another class, and no
-method can know which. A calibrated classifier leaves room for them, which costs likelihood on all other items and saves log loss on these. So read log loss first. *training labels*, *their log loss* and
-*error of matrices* (mean total variation between true and estimated rows, by how often a volunteer saw the class) have no counterpart in the paper, which had no truth to compare with.
+*likelihood* is the paper's score, the mean probability of the true class. It is highest for a method that is certain of everything. In these data, seven in a hundred test items are *unusual*: they look like another class, and hardly any method
+gets them right. On the other ones, the *usual* items, all methods err rarely. So accuracy has a ceiling near .93, and likelihood ranks methods mostly by how certain they are. A calibrated classifier leaves room for unusual items, which costs likelihood on
+usual ones and saves log loss on unusual ones. *training labels*, *log loss of labels* and *error of matrices* (mean total variation between true and estimated rows, by how often a volunteer saw the class) have no counterpart in the paper, which had no truth
+to compare with.
 """  # noqa: E501
 
 OF_TABLE_4 = """\

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 import wisecrowd as wc
 from wisecrowd._types import Array
@@ -19,7 +19,8 @@ from wisecrowd.experiments.ligo.paper import METHODS
 from wisecrowd.experiments.parts import SIZES, Size
 from wisecrowd.experiments.runner import Job, Outcome, Rows
 from wisecrowd.experiments.scoring import fit, scored
-from wisecrowd.metrics import confusion_error, truth_codes
+from wisecrowd.metrics import accuracy, confusion_error, log_loss, truth_codes
+from wisecrowd.simulation.glitches.dataset import planned
 
 NAME = "ligo"
 KINDS = ("published", "ours")
@@ -95,16 +96,21 @@ def fitted(method: str, seed: int, *, size: str, kind: str, **settings: Any) -> 
     glitches: Any = wc.simulate_glitches(sized(size), random_state=seed)
     model = model_of(method, seed, kind, settings)
     cost = fit(model, glitches)
+    proba = model.predict_proba(glitches.X_test)
+    truth = truth_codes(glitches.gold_test, glitches.classes)
+    usual = usual_test_items(size, seed)
     who = volunteers(glitches)
     return Outcome(
         scores={
             **scored(model, glitches),
+            "usual_accuracy": accuracy(truth[usual], proba[usual]),
+            "usual_log_loss": log_loss(truth[usual], proba[usual]),
             "matrix_error": matrix_error(model.confusion_, glitches),
         },
         cost=cost,
         arrays={
-            "proba": model.predict_proba(glitches.X_test).astype(np.float32),
-            "truth": truth_codes(glitches.gold_test, glitches.classes),
+            "proba": proba.astype(np.float32),
+            "truth": truth,
             "confusion": model.confusion_[who].astype(np.float32),
             "true_confusion": glitches.confusion[who].astype(np.float32),
             "n_answers": glitches.answers.codes.n_per_annotator[who],
@@ -115,6 +121,12 @@ def fitted(method: str, seed: int, *, size: str, kind: str, **settings: Any) -> 
 def sized(size: str) -> Any:
     """Return a size that :func:`wisecrowd.simulate_glitches` knows; "9+5" is a pair."""
     return tuple(map(int, size.split("+"))) if "+" in size else size
+
+
+def usual_test_items(size: str, seed: int) -> Bool[Array, " T"]:
+    """Return which test items resemble no other class than their own."""
+    plan = planned(sized(size), seed)
+    return plan.items.likeness[plan.n_items :] == 0
 
 
 def volunteers(glitches: Any) -> Int[Array, " V"]:
