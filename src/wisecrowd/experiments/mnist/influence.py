@@ -32,8 +32,9 @@ def influence_of_m(rows: Rows) -> Any:
         ax.set(xlabel="inducing points M", ylabel=said)
         ax.tick_params(axis="x", labelsize=7)
     places[0, 0].legend()
-    for ax in places[1]:
-        ax.set_ylim(bottom=0)
+    places[1, 0].set_yscale("log")
+    places[1, 0].yaxis.set_major_formatter("{x:g}")
+    places[1, 1].set_ylim(bottom=0)
     return figure
 
 
