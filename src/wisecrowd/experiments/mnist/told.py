@@ -19,6 +19,9 @@ says the next digit with probability .9. The errors of the first three are drawn
 
 SCORES = """\
 The paper's numbers are those of 60,000 digits and M = 100. Rows with fewer digits check the code, not the paper.
+**Steps of Adam.** The published code takes 31,000 steps. `as_published()` takes 3,000 by default, which is not enough for 60,000 digits: with seed 0 and M = 100 it has .930, .923 and 174 wrong labels. So the sizes medium and full
+give it 150 passes with the step size .03, 9,000 steps in all with 60,000 digits, which has .972, .959 and 16 wrong labels with the same seed.
+
 The paper gives no deviations, and neither log loss nor calibration error. Seconds are those of the fit by the clock, compilation included, then those of the processor over all threads, which other jobs
 disturb less. Test seconds are those of all test digits at once. Megabytes are the peak of the fit above what the process had before.
 """
