@@ -1,6 +1,9 @@
 import json
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,6 +105,37 @@ def test_a_job_without_a_result_leaves_a_note(task, note, tmp_path):
     assert row["note"] == note
     assert Rows(tmp_path).notes("toy")["note"].tolist() == [note]
     assert Rows(tmp_path).frame().empty
+
+
+def told(method, seed, *, path):
+    Path(path).write_text(str(os.getpid()))
+    time.sleep(600)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="looks for a process")
+def test_a_job_ends_when_its_run_is_killed(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; sys.path.append(sys.argv[2])\n"
+        "from test_runner import *\n"
+        "if __name__ == '__main__':\n"
+        "    path = Path(sys.argv[1], 'pid')\n"
+        "    run(jobs(1, told, path=str(path)), Path(sys.argv[1]))\n"
+    )
+    (tmp_path / "script.py").write_text(script)
+    command = [sys.executable, tmp_path / "script.py", tmp_path, Path(__file__).parent]
+    with subprocess.Popen(command) as parent:
+        until((tmp_path / "pid").is_file)
+        parent.kill()
+    job = int((tmp_path / "pid").read_text())
+    until(lambda: not Path(f"/proc/{job}").is_dir())
+
+
+def until(happened, seconds=120):
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_only_a_job_that_failed_is_run_again(tmp_path):

@@ -192,6 +192,17 @@ def picture(ax: Any, pixels: Any, title: str = "", **settings: Any) -> None:
     ax.spines[:].set_visible(False)
 
 
+def logarithmic(ax: Any, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with plain numbers where there is room for them."""
+    from matplotlib.ticker import LogFormatter
+
+    ax.set(**{f"{which}scale": "log"})
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.2, 0.4)))
+    axis.set_tick_params(which="minor", labelsize=7)
+
+
 def save(figure: Any, path: Path) -> Path:
     """Write a figure as PNG."""
     with replacing(path) as temporary, temporary.open("wb") as file:

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import platform
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -23,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd._checks import InputError
-from wisecrowd._files import replacing
+from wisecrowd._files import committed, replacing
 from wisecrowd._types import Array
 from wisecrowd._version import __version__
 from wisecrowd.results.limits import Cost
@@ -218,12 +219,21 @@ def _in_a_process(job: Job, limit: float | None) -> Outcome | str:
 
 
 def _child(pipe: Any, job: Job) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     pipe.send("ready")
     try:
         found = _done(job)
     except Exception as error:  # the other jobs go on
         found = f"{FAILED} {type(error).__name__}: {error}"
     pipe.send(found)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended, killed or not."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _told(row: Mapping[str, Any]) -> str:
@@ -320,6 +330,7 @@ def _append(path: Path, line: str) -> None:
         except OSError:
             file.truncate(size)
             raise
+    committed.append(path)
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
