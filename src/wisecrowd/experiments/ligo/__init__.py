@@ -40,7 +40,7 @@ They are printed as they are.
 """  # noqa: E501
 
 OF_TRADE = """\
-Not in the paper. A dot is a method; its line is what the same method would score with all probabilities raised to a power from .25 to 2. More certainty buys likelihood with log loss, along nearly the same line for all methods. Where a dot lies
+Not in the paper. A dot is a method; its line is what the same method would score with all probabilities raised to a power from .6 to 2. More certainty buys likelihood with log loss, along nearly the same line for all methods. Where a dot lies
 on its line is a choice, and accuracy does not change along it: our SVGPCR is near the left end, where probabilities are honest, and the published methods are on the right.
 """  # noqa: E501
 

@@ -16,7 +16,7 @@ from wisecrowd.metrics import SMALLEST_PROBABILITY, log_loss, mean_likelihood
 from wisecrowd.simulation.glitches.items import CLASSES
 
 RIGHT, WRONG = "#b22222", COLOURS[0]
-EXPONENTS = np.geomspace(0.25, 2.0, 13)
+EXPONENTS = np.geomspace(0.6, 2.0, 13)
 
 
 def times(runs: pd.DataFrame, methods: Sequence[str], kinds: Sequence[str]) -> Any:
@@ -35,6 +35,7 @@ def times(runs: pd.DataFrame, methods: Sequence[str], kinds: Sequence[str]) -> A
             )  # fmt: skip
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter("{x:g}")
+        ax.tick_params(axis="y", which="minor", labelleft=False)
         ax.set_xticks(np.arange(len(methods)), methods, rotation=35, ha="right")
         ax.set(
             title=f"{title} time",
@@ -85,9 +86,10 @@ def predictions(
             colours = [RIGHT if c == truth[item] else WRONG for c in at]
             ax.bar(at, p[item], 0.8, color=colours)
             ax.set(ylim=(0, 1), yticks=[0, 0.5, 1])
+            left = truth[item] > len(classes) / 2  # of the bar, not behind it
             ax.text(
-                0.98, 0.82, f"{p[item, truth[item]]:.2f}", color=RIGHT, ha="right",
-                transform=ax.transAxes,
+                0.02 if left else 0.98, 0.82, f"{p[item, truth[item]]:.2f}",
+                color=RIGHT, ha="left" if left else "right", transform=ax.transAxes,
             )  # fmt: skip
             if ax in places[0]:
                 ax.set_title(name)
@@ -146,19 +148,15 @@ def trade(
 ) -> Any:
     """Draw mean likelihood against log loss, for predictions of any sharpness."""
     figure, ((ax,),) = axes(1, 1, size=(6.4, 4.0))
-    methods = list(dict.fromkeys(method for method, _ in proba))
+    families = ("svgpcr", "aggnet", "cl")
     for (method, kind), p in proba.items():
         line = np.array([sharpened(p, truth, e) for e in EXPONENTS])
         here = sharpened(p, truth, 1.0)
-        look = {"color": COLOURS[methods.index(method)]}
+        look = {"color": COLOURS[families.index(method.partition("-")[0])]}
         ax.plot(*line.T, ls="-" if kind == "ours" else ":", lw=1.2, **look)
         face = look["color"] if kind == "ours" else "white"
         ax.plot(*here, "o", mfc=face, label=f"{method}, {kind}", ms=7, **look)
     ax.set(xlabel="log loss (smaller is better)", ylabel="mean likelihood")
-    ax.set_xlim(
-        0.9 * min(sharpened(p, truth, e)[0] for p in proba.values() for e in EXPONENTS),
-        None,
-    )
     ax.legend()
     return figure
 

@@ -77,7 +77,7 @@ def summary(rows: Rows) -> Any:
         for kind in KINDS:
             runs = frame[(frame["method"] == method) & (frame["kind"] == kind)]
             found = {
-                name: mean_and_deviation(runs[column], digits)
+                name: mean_and_deviation(runs.get(column, []), digits)
                 for name, (column, digits) in columns.items()
             }
             lines.append({"method": "", "": kind, **found})
