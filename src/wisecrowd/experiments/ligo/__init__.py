@@ -40,8 +40,8 @@ They are printed as they are.
 """  # noqa: E501
 
 OF_TRADE = """\
-Not in the paper. A dot is a method; its line is what the same method would score with all probabilities raised to a power from .6 to 2. More certainty buys likelihood with log loss, along nearly the same line for all methods. Where a dot lies
-on its line is a choice, and accuracy does not change along it: our SVGPCR is near the left end, where probabilities are honest, and the published methods are on the right.
+Not in the paper. A dot is a method; its line is what the same method would score with all probabilities raised to a power from .6 to 2. More certainty buys likelihood with log loss. Where a dot lies on its line is a
+matter of calibration, and accuracy does not change along it. So compare lines, not only dots: a line further to the left and higher up is the better classifier.
 """  # noqa: E501
 
 OF_TIMES = """\
