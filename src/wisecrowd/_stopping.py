@@ -21,6 +21,7 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 PATIENCE = 10.0  # seconds for a commit; it takes milliseconds, unless the disk hangs
+MOST_NAMES = 5  # of files, in the last words
 SAY_WITHIN = 0.5  # seconds for the last words; whoever reads them may not
 
 _kept: list[Any] = []  # the sockets have to stay open
@@ -79,9 +80,13 @@ def last_words(number: signal.Signals, written: list[Any]) -> str:
     'interrupted; nothing was written.'
     >>> last_words(signal.SIGTERM, ["fit.checkpoint", "fit.checkpoint"])
     'terminated; written before: fit.checkpoint.'
+    >>> last_words(signal.SIGINT, [f"{n}.npz" for n in range(9)])
+    'interrupted; written before: 0.npz, 1.npz, 2.npz, 3.npz, 4.npz and 4 more files.'
     """
-    names = ", ".join(dict.fromkeys(str(path) for path in written))
-    done = f"written before: {names}" if names else "nothing was written"
+    names = list(dict.fromkeys(str(path) for path in written))
+    more = f" and {len(names) - MOST_NAMES} more files" * (len(names) > MOST_NAMES)
+    done = f"written before: {', '.join(names[:MOST_NAMES])}{more}"
+    done = done if names else "nothing was written"
     return f"{WORDS[number]}; {done}."
 
 

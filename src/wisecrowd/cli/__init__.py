@@ -24,6 +24,7 @@ from wisecrowd.cli.glitches import glitches
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.report import report
+from wisecrowd.cli.reproduce import reproduce
 from wisecrowd.cli.review import review
 from wisecrowd.cli.simulate import simulate
 from wisecrowd.cli.wording import as_options, said_of_usage
@@ -174,7 +175,7 @@ for command, words in (
     (demo, "demo"), (fit, "fit"), (predict, "predict"), (aggregate, "aggregate"),
     (report, "report"), (explain, "explain"), (review, "review"),
     (compare, "compare"), (methods, "methods"), (simulate, "simulate"),
-    (glitches, "simulate glitches"), (cite, "cite"),
+    (glitches, "simulate glitches"), (reproduce, "reproduce"), (cite, "cite"),
 ):  # fmt: skip
     app.command(words, cls=Command)(command)
 

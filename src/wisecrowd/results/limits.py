@@ -54,11 +54,13 @@ def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
 class Cost:
     """What a block took: `seconds`, and `megabytes` at its peak above its beginning.
 
-    Memory is that of the process. It is NaN where the system does not tell it: only
-    Linux does.
+    `processor` is the time of the processor over all threads, in seconds: other jobs of
+    the machine disturb it less. Memory is that of the process. It is NaN where the
+    system does not tell it: only Linux does.
     """
 
     seconds = float("nan")
+    processor = float("nan")
     megabytes = float("nan")
 
 
@@ -66,9 +68,10 @@ class Cost:
 def measured() -> Iterator[Cost]:
     """Measure what the block takes."""
     cost, before = Cost(), _memory_from_now_on()
-    began = time.perf_counter()
+    began, processor = time.perf_counter(), time.process_time()
     yield cost
     cost.seconds = time.perf_counter() - began
+    cost.processor = time.process_time() - processor
     cost.megabytes = float(np.maximum(_status("VmHWM") - before, 0.0))  # NaN stays
 
 

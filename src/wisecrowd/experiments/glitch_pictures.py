@@ -1,5 +1,6 @@
 """Real glitches beside simulated ones of the same classes (docs/simulate.md).
 
+Run: python -m wisecrowd.experiments.glitch_pictures [--out FILE.png]
 Real strain: 60 glitches of LIGO's third run, whitened, from the package deepextractor
 (MIT), in $WISECROWD_DATA/gravityspy. Both go through the same Q-transform.
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from wisecrowd._types import Array
 from wisecrowd.metrics.reliability_figure import pyplot
 from wisecrowd.simulation.glitches import spectrograms, strain
 from wisecrowd.simulation.glitches.features import energy
@@ -20,7 +22,7 @@ SHOWN = ("Blip", "Scattered Light", "Whistle")
 ROWS, COLUMNS, EACH = 80, 64, 2
 
 
-def real_windows(wave):
+def real_windows(wave: Array) -> Array:
     """Return the four windows of the middle of a whitened wave."""
     wave = wave / (np.median(np.abs(wave)) / 0.6745)  # noise has deviation 1
     half = strain.TIME.shape[1] // 2
@@ -29,15 +31,18 @@ def real_windows(wave):
     return spectrograms.windows(spectrograms.q_transform(spectrum, ROWS), COLUMNS)[0]
 
 
-def simulated_windows(name, rng):
+def simulated_windows(name: str, rng: np.random.Generator) -> Array:
+    """Return the four windows of a simulated glitch of this class."""
     code = np.array([CLASSES.index(name)])
     item = Items(code, np.array([KINDS[name].snr]), code, np.zeros(1))
     return spectrograms.windows(energy(item, rng, ROWS), COLUMNS)[0]
 
 
-def main():
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default="docs/images/glitches.png")
+    out = parser.parse_args(arguments).out
     folder = Path(os.environ["WISECROWD_DATA"], "gravityspy")
     data, rng = np.load(folder / "o3_glitch_strain_60.npz"), np.random.default_rng(1)
     n_windows = len(spectrograms.WINDOWS)
@@ -65,7 +70,7 @@ def main():
         ax.set_xlabel(f"{spectrograms.WINDOWS[k % n_windows]:g} s", fontsize=7)
     figure.canvas.draw()
     picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
-    picture.quantize(64).save(parser.parse_args().out, optimize=True)
+    picture.quantize(64).save(out, optimize=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How honest are the labels? Sixteen real crowds, and everyday ones, in tables.
 
-Run: python experiments/crowds.py PART [--seeds 5], where PART is one of
+Run: python -m wisecrowd.experiments.crowds PART [--seeds 5], where PART is one of
 
 labels         accuracy and log loss of smoothed votes, BCC and the default, Consensus;
                calibration error, and how often 90 % intervals hold the accuracy of an
@@ -66,6 +66,13 @@ def votes_right(truth: np.ndarray, votes: np.ndarray) -> float:
 
 
 def two(truth: np.ndarray, proba: np.ndarray) -> str:
+    """Return accuracy and log loss.
+
+    Examples
+    --------
+    >>> two(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))
+    '1.000/0.164'
+    """
     return f"{accuracy(truth, proba):.3f}/{log_loss(truth, proba):.3f}"
 
 
@@ -185,6 +192,7 @@ def gold(seeds: int) -> None:
             ]
             found.append([*losses, right])
             scale = model.calibration_
+            assert scale is not None
             held.append(scale.accuracy_low <= right <= scale.accuracy_high)
         if found:
             rows.append(np.mean(found, 0))
@@ -275,7 +283,9 @@ def independent(seeds: int) -> None:
             int(rng.choice([10, 30, 100])),
             int(rng.choice([2, 4, 8])),
             answers_per_item=float(rng.choice([3, 5, 10])),
-            skill=str(rng.choice(["beta", "dirichlet"])),
+            skill="beta"
+            if rng.choice(["beta", "dirichlet"]) == "beta"
+            else "dirichlet",
             random_state=seed,
         )
         models = wc.BCC(dependence=0, progress=False), wc.Consensus(progress=False)
@@ -299,13 +309,14 @@ PARTS = {
 }
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--seeds", type=int, default=5)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     PARTS[given.part](given.seeds)
 
 

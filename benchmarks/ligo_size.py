@@ -1,6 +1,6 @@
 """A whole default fit at the size of Gravity Spy (LIGO): seconds and memory.
 
-Run: python experiments/ligo_size.py [METHOD]
+Run: python benchmarks/ligo_size.py [METHOD]
 173,565 simulated items with 256 features, 3,443 annotators, 15 classes, 1.8 million
 answers; prints the seconds of the fit, the peak memory and the share of right labels.
 """

@@ -1,0 +1,238 @@
+"""An experiment as a list of jobs and of parts: tables and figures made from rows.
+
+A part is written as ``NAME.csv`` and ``NAME.md`` (tables) or ``NAME.png`` (figures).
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from wisecrowd._checks import InputError, one_of
+from wisecrowd._files import replacing, write_whole
+from wisecrowd.experiments.runner import Job, Rows
+from wisecrowd.metrics.reliability_figure import pyplot
+
+Size = Literal["small", "medium", "full"]
+SIZES: tuple[Size, ...] = ("small", "medium", "full")
+
+COLOURS = ("#1f4e79", "#c4561a", "#3b7d4f", "#7b4f9d", "#8a6d1f", "#b0326b", "#5a5a5a")
+MARKS = "osD^vP*X"
+STYLE = {
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.92",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "image.cmap": "Blues",
+    "figure.constrained_layout.use": True,
+}
+DOTS_PER_INCH = 130
+
+
+class Part(NamedTuple):
+    """One table or figure of the paper.
+
+    Attributes
+    ----------
+    name : str
+        That of its file.
+    title : str
+        What it shows; the heading on the page.
+    make : function
+        From the rows to a DataFrame of text and numbers, or to a figure. None: there
+        are no rows for it yet.
+    about : str
+        A paragraph in Markdown: where ours differs from the paper, and why.
+    """
+
+    name: str
+    title: str
+    make: Callable[[Rows], Any]
+    about: str = ""
+
+
+class Experiment(NamedTuple):
+    """What ``wisecrowd reproduce NAME`` runs and draws.
+
+    Attributes
+    ----------
+    name, title, about : str
+        Its name on the command line, its heading and a paragraph on the page.
+    methods : sequence of str
+        Names for ``--methods``.
+    jobs : function
+        ``jobs(size, seeds, methods)`` returns the jobs. Where no seeds or no methods
+        are given, they are those of the size.
+    parts : sequence of Part
+        Tables and figures.
+    check : function
+        Raises InputError if the data are not there.
+    limit : float, optional
+        Seconds that one job may take.
+    """
+
+    name: str
+    title: str
+    about: str
+    methods: Sequence[str]
+    jobs: Callable[[Size, Sequence[int], Sequence[str]], list[Job]]
+    parts: Sequence[Part]
+    check: Callable[[], Any] = lambda: None
+    limit: float | None = None
+
+
+def write_part(part: Part, rows: Rows, folder: Path) -> list[Path]:
+    """Write one table or figure; return its files."""
+    with figure_style():
+        made = part.make(rows)
+        if made is None:
+            return []
+        path = folder / part.name
+        if isinstance(made, pd.DataFrame):
+            files = [path.with_suffix(".csv"), path.with_suffix(".md")]
+            for file, text in zip(files, (csv(made), markdown(made)), strict=True):
+                write_whole(file, text.encode())
+            return files
+        return [save(made, path.with_suffix(".png"))]
+
+
+# -- tables --------------------------------------------------------------------------
+
+
+def mean_and_deviation(values: Any, digits: int = 4) -> str:
+    """Return the mean, and the standard deviation over several runs in brackets.
+
+    Examples
+    --------
+    >>> mean_and_deviation([0.96, 0.98]), mean_and_deviation([0.96])
+    ('.9700 (.0141)', '.9600')
+    >>> mean_and_deviation([12, 15], digits=1), mean_and_deviation([])
+    ('13.5 (2.1)', '')
+    """
+    known = np.asarray(values, dtype=float)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return ""
+    said = short(known.mean(), digits)
+    return said if len(known) < 2 else f"{said} ({short(known.std(ddof=1), digits)})"
+
+
+def short(value: float, digits: int = 4) -> str:
+    """Return a number as the paper prints it, without a zero before the point.
+
+    Examples
+    --------
+    >>> short(0.96571), short(-0.5, 2), short(1.0, 3)
+    ('.9657', '-.50', '1.000')
+    """
+    said = f"{value:,.{digits}f}"
+    return said.replace("0.", ".", 1) if abs(value) < 1 and digits else said
+
+
+def csv(table: pd.DataFrame) -> str:
+    """Return a table as CSV."""
+    text: str = table.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return a table as Markdown.
+
+    Examples
+    --------
+    >>> print(markdown(pd.DataFrame({"class": ["all"], "accuracy": [".97"]})), end="")
+    | class | accuracy |
+    | --- | --- |
+    | all | .97 |
+    """
+    cells = [list(table.columns), ["---"] * table.shape[1], *table.values.tolist()]
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in cells]
+    return "\n".join(lines) + "\n"
+
+
+# -- figures -------------------------------------------------------------------------
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Draw as all our figures are drawn, without a window."""
+    plt = pyplot()
+    with plt.rc_context(STYLE):
+        try:
+            yield
+        finally:
+            plt.close("all")
+
+
+def axes(n_rows: int = 1, n_columns: int = 1, **settings: Any) -> tuple[Any, Any]:
+    """Return a figure and its axes, an array (n_rows, n_columns)."""
+    width, height = settings.pop("size", (3.4 * n_columns, 2.7 * n_rows))
+    return pyplot().subplots(
+        n_rows, n_columns, figsize=(width, height), squeeze=False, **settings
+    )
+
+
+def picture(ax: Any, pixels: Any, title: str = "", **settings: Any) -> None:
+    """Draw an image without ticks."""
+    ax.imshow(pixels, **settings)
+    ax.set(xticks=[], yticks=[])
+    ax.set_title(title, fontsize=8)
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+
+
+def logarithmic(ax: Any, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with plain numbers where there is room for them."""
+    from matplotlib.ticker import LogFormatter
+
+    ax.set(**{f"{which}scale": "log"})
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.2, 0.4)))
+    axis.set_tick_params(which="minor", labelsize=7)
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure as PNG."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        figure.savefig(file, format="png", dpi=DOTS_PER_INCH)
+    return path
+
+
+# -- what was asked for --------------------------------------------------------------
+
+
+def chosen(names: str | None, known: Sequence[str], what: str) -> list[str]:
+    """Return the names in a list with commas, in the order of those known; None: none.
+
+    Examples
+    --------
+    >>> chosen("b, a", ["a", "b", "c"], "methods")
+    ['a', 'b']
+    """
+    if names is None:
+        return []
+    wanted = [name.strip() for name in names.split(",")]
+    for name in wanted:
+        one_of(name, known, what)
+    return [name for name in known if name in wanted]
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written, before the first job has run."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file. Give the name of a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{folder}: this folder cannot be written to.")

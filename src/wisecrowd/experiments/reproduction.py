@@ -1,0 +1,164 @@
+"""Run experiments, write their tables and figures, and the page that shows them."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from wisecrowd._checks import InputError, counted, one_of
+from wisecrowd._files import write_whole
+from wisecrowd.experiments import EXPERIMENTS, experiment
+from wisecrowd.experiments.parts import (
+    SIZES,
+    Experiment,
+    check_folder,
+    chosen,
+    write_part,
+)
+from wisecrowd.experiments.runner import Rows, run
+from wisecrowd.metrics.reliability_figure import pyplot
+
+HEAD = """\
+# The paper, reproduced
+
+Tables and figures of section 4 of Morales-Álvarez et al., *Scalable variational Gaussian processes for crowdsourcing: glitch detection in LIGO*
+(IEEE TPAMI 44(3), 2022), run again by `wisecrowd reproduce`. This page is written by that command, from the rows of all fits.
+
+```sh
+wisecrowd reproduce mnist --size small --out results     # a few minutes
+wisecrowd reproduce all --size full --out results        # hours; a run that was ended goes on
+wisecrowd reproduce all --out results --redraw --page docs/reproducing.md
+```
+
+- **`as_published()`** is the paper's model with the paper's inference. **default** and **robust max** are ours. "paper:" marks the numbers that the paper prints.
+- Where there are several runs, a cell is their mean, with the standard deviation in brackets.
+- The paper's *likelihood* is the mean probability of the true class. It rewards over-confidence, so log loss and calibration error stand beside it.
+"""  # noqa: E501
+Say = Callable[[str], None]
+
+
+def reproduced(  # noqa: PLR0913  those of the command
+    names: Sequence[str],
+    folder: Path,
+    *,
+    size: str = "small",
+    seeds: Sequence[int] = (),
+    methods: str | None = None,
+    limit: float | None = None,
+    redraw: bool = False,
+    page: Path | None = None,
+    apart: bool = True,
+    say: Say = lambda line: None,
+) -> list[Path]:
+    """Run experiments; write their tables, figures and page; return the files.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of :data:`wisecrowd.experiments.EXPERIMENTS`.
+    folder : path
+        Its rows are not run again.
+    size : {"small", "medium", "full"}
+        How many items, and more: each experiment says what.
+    seeds : sequence of int
+        Empty: those of the size.
+    methods : str, optional
+        Names with commas.
+    limit : float, optional
+        Seconds for one job. Default: the experiment's own.
+    redraw : bool
+        Run nothing.
+    page : path, optional
+        The file of the page; its figures go to the folder ``images/NAME`` beside it.
+        Default: ``README.md`` in the folder.
+    apart : bool
+        Whether each job has a process of its own.
+    say : function
+        Takes lines about the progress.
+    """
+    one_of(size, SIZES, "size")
+    pyplot()  # without matplotlib there are no figures: say so now
+    chosen_ones = [experiment(name) for name in names]
+    known = [name for one in chosen_ones for name in one.methods]
+    wanted = chosen(methods, list(dict.fromkeys(known)), "methods")
+    if not redraw:
+        check_folder(folder)
+        for one in chosen_ones:
+            one.check()
+        for one in chosen_ones:
+            own = [name for name in one.methods if name in wanted]
+            if methods is None or own:
+                jobs = one.jobs(size, seeds, own)
+                run(jobs, folder, limit=limit or one.limit, apart=apart, say=say)
+    rows = Rows(folder)
+    if rows.frame().empty:
+        raise InputError(f"{folder} has no rows with a result. {_first_note(rows)}")
+    return _write(chosen_ones, rows, page or folder / "README.md")
+
+
+def _first_note(rows: Rows) -> str:
+    notes = [row["note"] for row in rows.rows.values()]
+    return f"The first job {notes[0]}" if notes else "Run it without --redraw."
+
+
+def _write(ones: Sequence[Experiment], rows: Rows, page: Path) -> list[Path]:
+    """Write all parts to the folder of rows, and the page with copies of figures."""
+    lines, files = [HEAD], []
+    images = page.parent / "images" / page.stem.lower()
+    for one in ones:
+        frame = _rows_of(one, rows)
+        if frame.empty:
+            continue
+        lines += [f"## {one.title}\n", one.about, told_of_runs(frame)]
+        for part in one.parts:
+            made = write_part(part, rows, rows.folder)
+            if not made:
+                continue
+            files += made
+            lines.append(f"### {part.title}\n")
+            if made[0].suffix == ".png":
+                images.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(made[0], images / made[0].name)
+                link = f"images/{images.name}/{made[0].name}"
+                lines.append(f"![{part.title}]({link})\n")
+            else:
+                lines.append(made[1].read_text())
+            lines.append(part.about)
+    text = "\n".join(line.rstrip("\n") + "\n" for line in lines if line)
+    write_whole(page, text.encode())
+    return [*files, page]
+
+
+def _rows_of(one: Experiment, rows: Rows) -> pd.DataFrame:
+    """Return the rows of an experiment: its name, or its name and a hyphen, first."""
+    frame = rows.frame()
+    begins, others = f"{one.name}-", set(EXPERIMENTS) - {one.name}
+    return frame[
+        [
+            (e == one.name or e.startswith(begins)) and e not in others
+            for e in frame["experiment"]
+        ]
+    ]
+
+
+def told_of_runs(frame: pd.DataFrame) -> str:
+    """Return how many fits there were, how long they took, and on what.
+
+    Examples
+    --------
+    >>> machine = {"processor": "Abacus", "cores": 2}
+    >>> one = {"seconds": 90.0, "commit": "1f", "date": "2026-11-18"}
+    >>> one["machine"] = machine
+    >>> told_of_runs(pd.DataFrame([one, one]))
+    '2 fits, 3 minutes in all, on 2 cores (Abacus); commit 1f; 2026-11-18.'
+    """
+    machine = frame["machine"].iloc[-1]
+    commits = ", ".join(dict.fromkeys(name for name in frame["commit"] if name))
+    said = [
+        f"{counted(len(frame), 'fit')}, {frame['seconds'].sum() / 60:,.0f} minutes in "
+        f"all, on {machine['cores']} cores ({machine['processor']})",
+        *[f"commit {commits}"] * bool(commits),
+        f"{frame['date'].max()}.",
+    ]
+    return "; ".join(said)

@@ -1,0 +1,68 @@
+"""Fit a method to a data set once, and score it: what all experiments share."""
+
+from typing import Any
+
+import numpy as np
+
+from wisecrowd.annotations.dataset import Dataset
+from wisecrowd.metrics import scores, truth_codes
+from wisecrowd.registry import METHODS
+from wisecrowd.results.limits import Cost, measured
+
+MEASURES = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
+
+
+def fit(model: Any, data: Dataset, *, to: str = "crowd", seed: int = 0) -> Cost:
+    """Fit a model to the answers, to gold, or to the votes as if they were gold.
+
+    Parameters
+    ----------
+    model : estimator
+        Of a method with or without features.
+    data : Dataset
+        Without features, the method must need none.
+    to : {"crowd", "gold", "votes"}
+        What it learns from.
+    seed : int
+        Decides ties of the votes.
+    """
+    y: Any = data.answers
+    gold = None
+    if to == "gold":
+        y = np.asarray(data.gold)
+    elif to == "votes":
+        votes = METHODS["majority-vote"](random_state=seed).fit(data.answers).labels_
+        y = np.asarray(votes)[:, None]
+        gold = dict(enumerate(votes))
+    given = (y,) if data.X is None else (data.X, y)
+    with measured() as cost:
+        model.fit(*given, **({} if gold is None else {"gold": gold}))
+    return cost
+
+
+def scored(model: Any, data: Dataset) -> dict[str, Any]:
+    """Return the scores of new items ("test") and of the training labels ("label").
+
+    Scores per class are lists, such as ``test_accuracy_of``.
+    """
+    found: dict[str, Any] = {}
+    if data.X_test is not None and hasattr(model, "predict_proba"):
+        proba = model.predict_proba(data.X_test)  # it may have to be compiled
+        with measured() as testing:
+            model.predict_proba(data.X_test)
+        found |= _of(scores(data.gold_test, proba, model.classes_), "test")
+        found["test_seconds"] = testing.seconds
+    if data.gold is not None:
+        truth = data.gold.reindex(data.answers.items)
+        found |= _of(scores(truth, model.label_proba_, model.classes_), "label")
+        codes = truth_codes(truth, model.classes_)
+        wrong = (model.label_proba_.argmax(1) != codes) & (codes >= 0)
+        found["wrong_labels"] = int(wrong.sum())
+    return found
+
+
+def _of(table: Any, part: str) -> dict[str, Any]:
+    """Return the scores of all items, and those per class as lists."""
+    total = {f"{part}_{name}": float(table.loc["all", name]) for name in MEASURES}
+    each = {f"{part}_{name}_of": table[name].tolist()[:-1] for name in MEASURES[:2]}
+    return total | each
