@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, named
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import (
     ALIASES,
@@ -74,10 +74,10 @@ def check_no_unknown_ids(names: Sequence[str], values: Values) -> None:
             values(name), 2 if called else MANY_ROWS
         ):
             raise InputError(
-                f"column {name!r} looks like ids (whole numbers, all different), and "
-                f"no other column has ids. If these are the ids of the items, pass "
-                f"item={name!r}. If it is a feature, pass columns='all', or name the "
-                f"features with columns=."
+                f"column {named(name)} looks like ids (whole numbers, all different), "
+                f"and no other column has ids. If these are the ids of the items, pass "
+                f"item={named(name)}. If it is a feature, pass columns='all', or name "
+                f"the features with columns=."
             )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._checks import InputError, counted, listed, with_reasons
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.feature_roles import wanted_columns
@@ -59,9 +59,8 @@ class FeatureTable(NamedTuple):
         named = f": {listed(self.names, 8)}" if self.names else ""
         size = f"{counted(n_items, 'item')}, {counted(n_features, 'feature')}"
         line = f"{self.path}: {size}{named} ({ids})"
-        unused = [f"{name!r} ({why})" for name, why in self.left_out.items()]
-        more = f" and {len(unused) - 8} more" if len(unused) > 8 else ""
-        return f"{line}; left out: {', '.join(unused[:8])}{more}" if unused else line
+        unused = with_reasons(self.left_out, 8)
+        return f"{line}; left out: {unused}" if unused else line
 
 
 def read_feature_table(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._checks import InputError, counted, listed, named, with_reasons
 from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import (
@@ -30,6 +30,8 @@ SUMMARIES = {
     "final_label", "aggregated", "aggregate",
 }  # fmt: skip
 """The names of columns that sum up those of the annotators."""
+PEOPLE = {"human", "humans", "expert", "experts", "author", "reference", "correct"}
+"""The names of columns that may be the right classes, or one more annotator."""
 FEW = 4  # rows; fewer show nothing about how a table is made
 Given = Mapping[str, Any]
 """What the user named: the columns of items, gold, annotators, and others."""
@@ -180,7 +182,8 @@ def _people(
     if given.get("annotators"):
         for name in given["annotators"]:
             check_column(name, seen, "annotator")
-        return list(given["annotators"]), {}
+        others = (name for name in seen if name not in given["annotators"])
+        return list(given["annotators"]), dict.fromkeys(others, "not in annotators=")
     unused: dict[str, str] = {}
     for name in given.get("leave_out") or ():
         check_column(name, seen, "columns to leave out")
@@ -300,18 +303,21 @@ def _notes(
     n_rows: int, people: list[str], unused: dict[str, str], n_given: int, item: Any
 ) -> list[str]:
     n_cells = n_rows * len(people)
-    named = "items are row numbers" if item is None else f"items are in {item!r}"
+    where = "items are row numbers" if item is None else f"items are in {named(item)}"
     notes = [
-        f"{named}, {counted(len(people), 'column')} are annotators "
+        f"{where}, {counted(len(people), 'column')} are annotators "
         f"({listed(people, 20)}); {n_cells - n_given:,} of {n_cells:,} cells hold no "
         f"answer."
     ]
     if unused:
-        shown = ", ".join(
-            f"{name!r} ({why})" for name, why in list(unused.items())[:20]
-        )
-        more = f" and {len(unused) - 20} more" if len(unused) > 20 else ""
         notes.append(
-            f"not annotators: {shown}{more}. Choose with annotators= or leave_out=."
+            f"not annotators: {with_reasons(unused)}. Choose with annotators= or "
+            f"leave_out=."
+        )
+    right = next((name for name in people if plain(name).split("_")[0] in PEOPLE), None)
+    if right is not None and item is not None:
+        notes.append(
+            f"{named(right)} is read as an annotator. If it has the right classes, "
+            f"pass gold={named(right)}."
         )
     return notes

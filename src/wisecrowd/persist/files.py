@@ -114,7 +114,7 @@ def _tensors(folder: Path, body: dict[str, Any]) -> bytes | None:
         places += [staged_file(folder, body["run"], TENSORS_NAME), *places]
     for place in places:
         with suppress(OSError):
-            numbers = _bytes(place)
+            numbers = content_of(place)
             if _sha256(numbers) == body["tensors_sha256"]:
                 return numbers
     return None
@@ -173,7 +173,7 @@ class Manifest(NamedTuple):
 def manifest_of(folder: Path) -> Manifest:
     """Return what model.json in a folder says of the files there, if it is ours."""
     try:
-        body = _checked_body(_bytes(folder / JSON_NAME), folder)
+        body = _checked_body(content_of(folder / JSON_NAME), folder)
     except (OSError, InputError):
         return Manifest()
     return _manifest_in(body)
@@ -282,7 +282,7 @@ def _sha256(content: bytes) -> str:
 # -- reading ------------------------------------------------------------------------
 
 
-def _bytes(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
     """Return the content of a file; a pipe, which could wait for ever, is an error."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(errno.EINVAL, "it is not a file")
@@ -291,7 +291,7 @@ def _bytes(path: Path) -> bytes:
 
 def _read(folder: Path, name: str) -> bytes:
     try:
-        return _bytes(folder / name)
+        return content_of(folder / name)
     except FileNotFoundError:
         what = f"holds no {name}" if folder.is_dir() else "does not exist"
         hint = "Give the folder that save(model, folder) or the command line wrote."

@@ -3,16 +3,17 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, named
 from wisecrowd.annotations.headers import GOLD_NAMES
 from wisecrowd.io.platforms.zooniverse_workflow import EXPERT, Classified, Workflow
 from wisecrowd.io.platforms.zooniverse_workflow import text as text_of
 from wisecrowd.io.questions import (
+    Question,
     chosen_question,
     from_question,
     is_again,
@@ -222,6 +223,8 @@ class _Export:
             )
         questions = flow.questions(task)
         name, more = chosen_question(questions, task)
+        if not questions[name].n_answers:
+            raise InputError(_said_of_no_class(name, questions, task))
         made = from_question(
             "Zooniverse classification export",
             questions[name],
@@ -275,6 +278,23 @@ def _subject_fields(data: Any) -> dict[str, Any]:
 
 def _is_gold_name(name: str) -> bool:
     return name.lstrip("#!/").lower() in GOLD_NAMES
+
+
+def _said_of_no_class(
+    name: str, questions: Mapping[str, Question], task: str | None
+) -> str:
+    """Say what to do with drawings and texts, of which no labels can be made."""
+    reasons = questions[name].left_out
+    seen = "; ".join(f"{why}: {n:,}" for why, n in reasons.items())
+    others = [key for key, question in questions.items() if question.n_answers]
+    choose = f"Choose another task with task=: {listed(others)}. " if others else ""
+    return (
+        f"{f'task {named(name)} has' if task else 'there is'} no answer that is a "
+        f"class ({seen or 'no answers'}). Labels are made from questions with one "
+        f"answer, surveys and dropdowns. {choose}Turn drawings and "
+        f"texts into classes first, and give a table with the columns item, annotator "
+        f"and answer."
+    )
 
 
 def _count(made: RawAnnotations, why: str, n: int) -> None:
