@@ -66,9 +66,8 @@ def write_files(
     tables = tables or {}
     run = secrets.token_hex(16)
     numbers = tensors(run)
-    with _errors_of_writing(folder), staged(folder, run, JSON_NAME) as stage:
-        before = manifest_of(folder)
-        finish(stage, before.run, before.of_run())
+    with _errors_of_writing(folder), staged(folder, run, JSON_NAME, tables) as stage:
+        finish(folder, manifest_of(folder).checksums(), stage)
         check_ours(folder, [JSON_NAME, TENSORS_NAME, *tables], force=force)
         for name, write in tables.items():
             write(stage / name)
@@ -137,7 +136,7 @@ def warn_if_mixed(folder: Path, body: dict[str, Any]) -> None:
     What a killed process has left in the stage of the run is put in place before.
     """
     manifest = _manifest_in(body)
-    if manifest.run and complete(folder, manifest.run, manifest.of_run()):
+    if complete(folder, manifest.checksums()):
         return
     mixed = [
         name
@@ -164,9 +163,9 @@ class Manifest(NamedTuple):
     tensors_sha256: str | None = None
     files: dict[str, dict[str, str]] = {}  # noqa: RUF012  (never changed)
 
-    def of_run(self) -> dict[str, str]:
-        """Return the checksums of the files that were written with the model."""
-        tables = {n: e["sha256"] for n, e in self.files.items() if e["run"] == self.run}
+    def checksums(self) -> dict[str, str]:
+        """Return the checksums of the files beside it."""
+        tables = {name: entry["sha256"] for name, entry in self.files.items()}
         return {TENSORS_NAME: self.tensors_sha256 or "", **tables}
 
 
