@@ -127,13 +127,16 @@ def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
         with errors_that_name(table.path):
             return annotations.align(table.items)
     except InputError as error:
-        if table.with_ids:
-            raise
-        raise InputError(
-            f"{error} The file has no ids, so its rows are items 0 to "
-            f"{len(table.items) - 1:,}: add a column of item ids, or give them as a "
-            f"list or a file with ids=."
-        ) from None
+        said = str(error)
+        if not table.with_ids:
+            said += (
+                f" The file has no ids, so its rows are items 0 to "
+                f"{len(table.items) - 1:,}: add a column of item ids, or give them as "
+                f"a list or a file with ids=."
+            )
+        notes = annotations.report.notes if annotations.report else ()
+        hints = [f"In the answers, {n}" for n in notes if n.endswith("with item=.")]
+        raise InputError(" ".join([said, *hints])) from None
 
 
 def join_note(annotations: Annotations, table: FeatureTable) -> str:

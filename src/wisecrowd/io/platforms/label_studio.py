@@ -10,6 +10,7 @@ from wisecrowd.io.questions import (
     from_question,
     is_again,
     note_gold_answers,
+    note_of_items,
 )
 from wisecrowd.io.raw import RawAnnotations
 
@@ -66,6 +67,8 @@ def read(
     if not questions:
         raise InputError(f"none of its {n_rows:,} annotations holds a choice.")
     name, notes = chosen_question(questions, task)
+    if item is None:
+        notes += note_of_items("id", content[0].get("data") or {})
     for item_id in bare:
         questions[name].add(item_id, None, None)
     return _finished(questions[name], notes, n_rows, unused)

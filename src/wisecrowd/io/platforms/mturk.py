@@ -11,6 +11,7 @@ from wisecrowd.io.questions import (
     chosen_question,
     from_question,
     is_again,
+    note_of_items,
 )
 from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import Source, parsed, table_rows
@@ -72,6 +73,9 @@ def read(
         buttons.add(*who, alone)
     buttons.add_to(questions)
     name, notes = chosen_question(questions, task)
+    if item is None:
+        fields = [c for c in source.columns if c.startswith("Input.") and c != gold]
+        notes += note_of_items(item_column, fields)
     for item_id, classes in gold_of.items():
         questions[name].gold[item_id] = classes
     n_rows += again.total()

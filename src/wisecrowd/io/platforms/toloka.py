@@ -8,6 +8,7 @@ from wisecrowd.io.questions import (
     chosen_question,
     from_question,
     is_again,
+    note_of_items,
 )
 from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import HEADER_AGAIN, Source, table_rows
@@ -71,7 +72,11 @@ def read(
         else:
             _add(questions, row, row[item_column])
     n_rows += unused[HEADER_AGAIN]
-    return _finished(questions, task, n_rows, +unused, item_column)
+    made = _finished(questions, task, n_rows, +unused, item_column)
+    if item is None:
+        inputs = [c for c in source.columns if c.startswith("INPUT:")]
+        made.notes += note_of_items(item_column, inputs)
+    return made
 
 
 # -- inside ---------------------------------------------------------------------
