@@ -141,7 +141,7 @@ def compare(
     if methods is None:  # the answers say how many classes there are
         fit = fitting(with_features=features is not None, n_classes=read.n_classes)
         models = {name: models[name] for name in fit}
-    known, more = opt.gold_from(gold, read, reading)
+    known, more = opt.gold_from(gold, read, reading, path)
     n_gold, said = _n_scored(read, known, score if features else "answered")
     say_read(read, [*notes, *more, *said], quiet=quiet)
     found = compared(
