@@ -90,12 +90,7 @@ def compare(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV, Parquet or LaTeX (.tex: the printed table) to write.",
-        ),
+        opt.out_file("CSV, Parquet or LaTeX (.tex: the printed table) to write."),
     ] = None,
     plot: Annotated[
         Path | None,

@@ -93,6 +93,12 @@ Quiet = Annotated[
         help="Print no messages; only what was requested with --json.",
     ),
 ]
+Silent = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages.")]
+
+
+def out_file(text: str) -> Any:
+    """Return the option ``--out`` of a command that writes one file."""
+    return typer.Option("--out", "-o", metavar="FILE", help=text)
 
 
 def method_option(methods: Methods) -> Any:
@@ -259,15 +265,8 @@ def answers_from(
 ) -> "Annotations":
     """Read the answers. Classes given as text become numbers if the answers are.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        The files.
-    reading : dict
-        What was given for the options of `READING`.
-    gold : Path, optional
-        A file of known classes, to which ``--gold-column`` then belongs. If it is one
-        of `paths`, the column is no annotator.
+    If there is a file of gold, ``--gold-column`` belongs to it. If that is one of
+    `paths`, the column is no annotator.
     """
     from wisecrowd.io.columns import retyped
     from wisecrowd.io.read import read_annotations

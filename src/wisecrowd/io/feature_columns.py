@@ -26,19 +26,7 @@ class Parts(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns of a file, read one at a time, whole or in batches of rows.
-
-    Attributes
-    ----------
-    schema : Arrow schema
-        Names and types.
-    n_rows : int
-        The number of rows.
-    column : function
-        From a name to an Arrow column.
-    batches : function
-        From a name to an Arrow column in pieces.
-    """
+    """The columns of a file, read one at a time, whole or in batches of rows."""
 
     schema: Any
     n_rows: int
@@ -81,18 +69,8 @@ def features_and_ids(
 ) -> Parts:
     """Return the numbers and the ids.
 
-    Parameters
-    ----------
-    columns : Columns
-        The table.
-    named : str, optional
-        The column of ids, if it is known.
-    key : str, optional
-        The column of vectors.
-    wanted : sequence of str, optional
-        The features, in this order; ["all"] for all columns of numbers.
-    leave_out : sequence of str, optional
-        Columns that are no features.
+    `named` is the column of ids, if it is known, and `key` that of vectors. `wanted`
+    are the features, in this order; ["all"] for all columns of numbers.
     """
     if not columns.n_rows:
         raise InputError("there are no rows in it.")

@@ -82,17 +82,7 @@ def check_no_unknown_ids(names: Sequence[str], values: Values) -> None:
 
 
 def left_out(names: Sequence[str], schema: Any, values: Values) -> dict[str, str]:
-    """Return the columns that are no features, and why.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns of numbers and of times, without the ids.
-    schema : Arrow schema
-        The types of the columns.
-    values : function
-        From a name to the numbers of a column.
-    """
+    """Return the columns of numbers and times that are no features, and why."""
     why = {name: _reason(name, schema.field(name).type, values) for name in names}
     return {name: reason for name, reason in why.items() if reason}
 

@@ -48,20 +48,7 @@ def write_files(
     """Write what a model says of itself, its tensors, and the tables of its run.
 
     The rename of model.json commits them all. It names the run, and has the checksums
-    of the other files.
-
-    Parameters
-    ----------
-    folder : path
-        Made if need be.
-    content : dict
-        What model.json says of the model.
-    tensors : function
-        The packed tensors, given the id of the run.
-    tables : dict, optional
-        From the name of another file of the run to what writes it.
-    force : bool
-        Whether to replace files that no run has written.
+    of the other files. `tensors` packs the tensors, given the id of the run.
     """
     tables = tables or {}
     run = secrets.token_hex(16)
