@@ -339,6 +339,7 @@ def gold_from(
     """
     from wisecrowd._checks import InputError
     from wisecrowd.io.gold import gold_in, matched_gold
+    from wisecrowd.io.join import item_hints
 
     if path is None:
         return None, []
@@ -357,7 +358,8 @@ def gold_from(
         said = str(error)
         for role, option in {"item": "gold_item", "gold": "gold_column"}.items():
             said = said.replace(f"with {role}=", f"with {option}=")
-        raise InputError(_about(path, said)) from None
+        hints = item_hints(annotations) if "is among the items" in said else []
+        raise InputError(" ".join([_about(path, said), *hints])) from None
     return known, [_about(path, note) for note in notes]
 
 

@@ -112,6 +112,12 @@ def read_feature_table(
     )
 
 
+def item_hints(annotations: Annotations) -> list[str]:
+    """Return what the reader said of other columns that could name the items."""
+    notes = annotations.report.notes if annotations.report else ()
+    return [f"In the answers, {note}" for note in notes if note.endswith("item=.")]
+
+
 def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
     """Return the annotations over all items of the table, in the order of its rows.
 
@@ -134,9 +140,7 @@ def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
                 f"{len(table.items) - 1:,}: add a column of item ids, or give them as "
                 f"a list or a file with ids=."
             )
-        notes = annotations.report.notes if annotations.report else ()
-        hints = [f"In the answers, {n}" for n in notes if n.endswith("with item=.")]
-        raise InputError(" ".join([said, *hints])) from None
+        raise InputError(" ".join([said, *item_hints(annotations)])) from None
 
 
 def join_note(annotations: Annotations, table: FeatureTable) -> str:
