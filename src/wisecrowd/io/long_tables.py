@@ -20,7 +20,7 @@ from wisecrowd.annotations.headers import (
     first_named,
     plain,
 )
-from wisecrowd.io.columns import Coded, Coder, coded
+from wisecrowd.io.columns import Coded, Coder, check_record, coded
 from wisecrowd.io.raw import EMPTY_IS_NAME, METADATA, RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import Source, json_columns, json_records, parsed, whole_table
 
@@ -286,11 +286,7 @@ def record_columns(
     missing: Any = ""
     coders: dict[str, Coder] = {}
     for number, record in records:
-        if not isinstance(record, dict):
-            raise InputError(
-                f'{word} {number:,} is not a record such as {{"item": ..., ...}}: '
-                f"{str(record)[:60]!r}."
-            )
+        check_record(record, f"{word} {number:,}")
         if not names:
             names = named(record)
             coders = {role: Coder() for role in names}

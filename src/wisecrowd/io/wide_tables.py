@@ -16,7 +16,7 @@ from wisecrowd.annotations.headers import (
     first_named,
     plain,
 )
-from wisecrowd.io.columns import Coded, Coder, coded
+from wisecrowd.io.columns import Coded, Coder, check_record, coded
 from wisecrowd.io.raw import RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import NUMBER, Source, whole_table
 
@@ -82,11 +82,7 @@ def wide_json(records: Sequence[Any], given: Given) -> RawAnnotations:
 def keys_of(records: Sequence[Any]) -> list[str]:
     """Return all keys of a list of records, in the order in which they occur."""
     for number, record in enumerate(records, start=1):
-        if not isinstance(record, dict):
-            raise InputError(
-                f"record {number:,} is not a record such as "
-                f'{{"item": ..., ...}}: {str(record)[:60]!r}.'
-            )
+        check_record(record, f"record {number:,}")
     return list(dict.fromkeys(key for record in records for key in record))
 
 

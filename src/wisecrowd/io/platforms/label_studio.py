@@ -31,16 +31,10 @@ def recognises(content: Any) -> bool:
 def read(
     content: Any, *, task: str | None = None, item: str | None = None
 ) -> RawAnnotations:
-    """Read the choices of one control tag of an export.
+    """Read the choices of one control tag of an export (JSON, not JSON-MIN).
 
-    Parameters
-    ----------
-    content : list
-        The export, parsed (JSON, not JSON-MIN).
-    task : str, optional
-        The name of the tag (``from_name``). Default: the one with the most answers.
-    item : str, optional
-        A field of the task's data to use as the item's id, in place of its number.
+    `task` is the tag's ``from_name``. `item` is a field of the tasks' data that names
+    the items, in place of the tasks' numbers.
     """
     if not recognises(content):
         raise InputError(

@@ -33,15 +33,8 @@ def read(
 ) -> RawAnnotations:
     """Read the answers to one question of a batch.
 
-    Parameters
-    ----------
-    source : Source
-        The file of results.
-    task : str, optional
-        The name of the question: what follows "Answer.". Default: the one with the
-        most answers.
-    item : str, optional
-        The column to use as the item's id, such as "Input.image_url". Default: HITId.
+    `task` is what follows "Answer.". `item` is a column such as "Input.image_url";
+    without it, an item is a HITId.
     """
     item_column = _item_column(source.columns, item)
     answers = [c for c in source.columns if c.startswith(PREFIX)]

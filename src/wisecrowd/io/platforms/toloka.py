@@ -35,15 +35,8 @@ def read(
 ) -> RawAnnotations:
     """Read the answers to one output field.
 
-    Parameters
-    ----------
-    source : Source
-        The file of assignments.
-    task : str, optional
-        The output field: what follows "OUTPUT:". Default: the one with most answers.
-    item : str, optional
-        The column that names the item. Default: the only ``INPUT:`` column, or else
-        ``ASSIGNMENT:task_id``.
+    `task` is what follows "OUTPUT:". Without `item`, the only ``INPUT:`` column names
+    the items, or else ``ASSIGNMENT:task_id``.
     """
     item_column = _item_column(source.columns, item)
     fields = [

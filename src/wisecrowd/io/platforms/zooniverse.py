@@ -77,19 +77,11 @@ def read(
     version: str | int | float | None = None,
     item: str | None = None,
 ) -> RawAnnotations:
-    """Read one task of one workflow.
+    """Read one task of one workflow; by default that with most answers.
 
-    Parameters
-    ----------
-    source : Source
-        The export.
-    task, workflow, version : optional
-        The key of a task ("T0") or its question; the id or name of a workflow; one
-        version ("463.55") or all versions that begin with a number ("463"). Default:
-        the task with the most answers, in all versions.
-    item : str, optional
-        A field of the subject's metadata to use as the item's id, in place of the
-        subject's number.
+    `task` is a key ("T0") or a question, `workflow` an id or a name, `version` one
+    ("463.55") or all that begin with a number ("463"). `item` is a field of the
+    subjects' metadata that names the items, in place of the subjects' numbers.
     """
     export = _Export(item, None if version is None else str(version))
     columns = [name for name in USED if name in source.columns]
