@@ -1,6 +1,6 @@
 """Every check of what a user hands in: what was seen, where, and what to do."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
+from wisecrowd._text import shortened
 from wisecrowd._types import Array
 
 TIMES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
@@ -27,10 +28,30 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     "'a', 'b'"
     >>> listed(range(5), most=2)
     '0, 1 and 3 more'
+    >>> len(listed(["x" * 20_000]))
+    102
     """
     names = [n.item() if isinstance(n, np.generic) else n for n in names]
-    shown = ", ".join(repr(n) for n in names[:most])
+    shown = ", ".join(named(n) for n in names[:most])
     more = len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def named(name: Any) -> str:
+    """Return a name in quotation marks, and a long one without its end."""
+    return repr(shortened(name) if isinstance(name, str) else name)
+
+
+def with_reasons(reasons: Mapping[str, str], most: int = 20) -> str:
+    """Return names with a reason each: the first few, then how many more.
+
+    Examples
+    --------
+    >>> with_reasons({"count": "a summary", "note": "text"}, most=1)
+    "'count' (a summary) and 1 more"
+    """
+    shown = ", ".join(f"{named(n)} ({why})" for n, why in [*reasons.items()][:most])
+    more = len(reasons) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
 

@@ -7,7 +7,8 @@ process that is killed leaves its temporary file; the next one that writes the s
 target removes it. A living writer holds a lock on its temporary file.
 
 Several files that belong together are `staged` in a folder inside their own. One
-rename, that of the committing file, makes them valid; the others follow.
+rename, that of the committing file, makes them valid; the others follow. Old tables are
+taken away before: a table in the folder is never that of another committing file.
 """
 
 import hashlib
@@ -32,6 +33,7 @@ except ImportError:  # Windows: leftovers are recognised by their age
 PATIENCE = 60.0  # seconds to wait for another process that writes the same folder
 STALE = 86_400.0  # seconds after which a file is a leftover, where there are no locks
 STAGE = ".wisecrowd-"  # and the id of the run: the folder of files not yet in place
+RETIRED = "old"  # in a stage: the tables of the run before, until the commit
 
 commit_lock = threading.RLock()
 """Held while files are put in place: do not end the process by force meanwhile."""
@@ -170,12 +172,17 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def staged(folder: Path, run: str, committing: str) -> Iterator[Path]:
+def staged(
+    folder: Path, run: str, committing: str, tables: Iterable[str] = ()
+) -> Iterator[Path]:
     """Give a folder to write files into; at the end all of them move to `folder`.
 
     The rename of the file `committing` makes them valid: before it the old files are
     in place, and after it whoever reads that file finds the others in place or still
     in the stage. One process writes at a time; another one waits.
+
+    A process that is killed within these renames can leave tables in the stage, old or
+    new ones. `complete` and `finish` put them in place.
 
     Parameters
     ----------
@@ -185,6 +192,9 @@ def staged(folder: Path, run: str, committing: str) -> Iterator[Path]:
         What names the stage; the committing file says it, for `staged_file`.
     committing : str
         The name of the file that is put in place first.
+    tables : sequence of str
+        The files that people open by themselves. Old ones are taken away before the
+        commit, so that nobody ever finds them beside a newer `committing`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
@@ -196,7 +206,7 @@ def staged(folder: Path, run: str, committing: str) -> Iterator[Path]:
             for path in stage.iterdir():
                 _make_durable(path)
             _make_durable(stage)
-            _put_in_place(stage, committing)
+            _put_in_place(stage, committing, tables)
         finally:
             if stage in _unfinished:
                 _remove(stage)
@@ -207,42 +217,42 @@ def staged_file(folder: Path, run: str, name: str) -> Path:
     return folder / f"{STAGE}{run}" / name
 
 
-def finish(stage: Path, run: str | None, sha256: Mapping[str, str]) -> None:
-    """Complete what a killed writer has committed; remove what it has not.
+def finish(folder: Path, sha256: Mapping[str, str], own: Path | None = None) -> None:
+    """Put in place what killed writers have left in their stages; remove the rest.
+
+    Nobody else may write meanwhile.
 
     Parameters
     ----------
-    stage : path
-        The stage of this process, which stays: nobody else writes meanwhile.
-    run : str or None
-        The run that the committing file names.
+    folder : path
+        Where the stages are.
     sha256 : mapping
-        The checksums of the files of that run. Anything else in its stage, such as a
-        link that somebody has put there, is removed.
+        The checksums of the files that belong to the committing file, old or new.
+        Anything else in a stage, such as a link that somebody has put there, is
+        removed.
+    own : path, optional
+        The stage of this process, which stays.
     """
-    for old in _stages(stage.parent):
-        if old.name == f"{STAGE}{run}":
-            _move_files(old, sha256)
-        if old != stage:
-            _remove(old)
+    for stage in _stages(folder):
+        if stage != own:
+            _move_files(stage, sha256)
+            _remove(stage)
 
 
-def complete(folder: Path, run: str, sha256: Mapping[str, str]) -> bool:
-    """Complete what a killed writer has committed, as `finish` does.
+def complete(folder: Path, sha256: Mapping[str, str]) -> bool:
+    """Do what `finish` does, if nobody writes.
 
     Returns
     -------
     bool
         Whether a writer is at work, who will do it.
     """
-    stage = folder / f"{STAGE}{run}"
-    if fcntl is None or stage not in _stages(folder):
+    if fcntl is None or not _stages(folder):
         return False
     handle = os.open(folder, os.O_RDONLY)
     try:
         _lock(handle)
-        _move_files(stage, sha256)
-        _remove(stage)
+        finish(folder, sha256)
     except BlockingIOError:
         return True
     except OSError:
@@ -253,9 +263,11 @@ def complete(folder: Path, run: str, sha256: Mapping[str, str]) -> bool:
 
 
 def _move_files(stage: Path, sha256: Mapping[str, str]) -> None:
-    """Put the files of a stage in place that are the ones that were committed."""
+    """Put the files of a stage in place that belong to the committing file."""
+    retired = stage / RETIRED
+    held = retired.iterdir() if retired.is_dir() and not retired.is_symlink() else ()
     with commit_lock:
-        for path in sorted(stage.iterdir()):
+        for path in [*stage.iterdir(), *held]:
             known = sha256.get(path.name)
             if is_regular(path) and known is not None and sha256_of(path) == known:
                 os.replace(path, stage.parent / path.name)
@@ -269,20 +281,28 @@ def is_regular(path: Path) -> bool:
         return False
 
 
-def _put_in_place(stage: Path, committing: str) -> None:
-    folder = stage.parent
+def _put_in_place(stage: Path, committing: str, tables: Iterable[str]) -> None:
+    folder, retired = stage.parent, stage / RETIRED
     names = [p.name for p in sorted(stage.iterdir()) if p.name != committing]
     with commit_lock:
         for name in names:  # what would stop a later rename stops it before the commit
             if (folder / name).is_dir():
                 raise IsADirectoryError(21, "Is a directory", str(folder / name))
-        os.replace(stage / committing, folder / committing)
+        try:
+            retired.mkdir()
+            for name in filter(lambda name: os.path.lexists(folder / name), tables):
+                os.replace(folder / name, retired / name)
+            os.replace(stage / committing, folder / committing)
+        except BaseException:
+            for path in retired.iterdir():
+                os.replace(path, folder / path.name)
+            raise
         committed.append(folder)
         # What is committed is not abandoned: its other files may still be needed.
         _unfinished.discard(stage)
         for name in names:
             os.replace(stage / name, folder / name)
-        os.rmdir(stage)
+        shutil.rmtree(stage, ignore_errors=True)
     _make_durable(folder)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from wisecrowd._checks import InputError
 from wisecrowd.annotations.headers import ALIASES, column_names, first_named
 
 ANNOTATORS = (
@@ -67,3 +68,14 @@ def test_a_column_that_was_named_for_one_role_is_not_found_for_another():
     found = column_names(columns, annotator="subject")
     assert found == ["task", "subject", "label"]
     assert column_names(columns, answer="task") == ["subject", "worker", "task"]
+
+
+def test_a_column_that_is_left_over_is_proposed():
+    with pytest.raises(InputError, match=r"e\.g\. answer=.said."):
+        column_names(["photo", "worker", "said"])
+
+
+def test_a_long_name_in_a_message_is_cut():
+    with pytest.raises(InputError) as error:
+        column_names(["item", "worker", "x" * 20_000])
+    assert len(str(error.value)) < 500

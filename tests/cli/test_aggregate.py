@@ -287,3 +287,15 @@ def test_groups_are_refused_in_the_words_of_groups(text, said, grouped):
     result = grouped(text)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_the_file_of_answers_can_be_the_file_of_gold(run, tmp_path):
+    path = tmp_path / "judges.csv"
+    rows = [f"q{i},{i % 2},{i % 2},{(i // 2) % 2},{i % 2}" for i in range(12)]
+    path.write_text("\n".join(["question,gpt,claude,llama,human", *rows]))
+    said = run("aggregate", path, "--gold", path, "--gold-column", "human")
+    assert "3 columns are annotators ('gpt', 'claude', 'llama')" in said.stderr
+    assert "Estimated from 12 gold items" in said.stderr
+    said = run("aggregate", path, "--gold", path)
+    assert said.exit_code == 2
+    assert "Name theirs with --gold-column." in said.stderr

@@ -313,3 +313,11 @@ def test_new_items_are_scored_with_an_option(run, answers, features, gold):
         run(*command[:2], "-m", "bcc", "--score", "new"), "--score 'new' needs"
     )
     one_sentence(run(*command, "-f", features, "--score", "old"), "--score", "'old'")
+
+
+def test_a_narrow_terminal_keeps_the_names_of_methods(run, answers, gold, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    given = ("--methods", "majority-vote", "--held-out", "0")
+    said = run("compare", answers, "--gold", gold, *given).stdout
+    assert "smoothed-votes" in said
+    assert "majority-vote" in said

@@ -106,3 +106,15 @@ def test_an_array_gets_its_ids_from_a_file(run, weeks, crowd):
     ids.write_text("a\nb\n")
     one_sentence(run(*fit, "--ids", ids, "-q"), "2 ids for 60 rows")
     one_sentence(run(*fit, "--ids", "image", "-q"), "cannot be used")
+
+
+def test_gold_with_other_names_of_the_items_says_which_column_has_them(run, tmp_path):
+    answers, gold = tmp_path / "batch.csv", tmp_path / "gold.csv"
+    rows = "".join(f"H{i},W{a},u{i},x{i % 2}\n" for i in range(3) for a in range(2))
+    answers.write_text(f"HITId,WorkerId,Input.url,Answer.kind.label\n{rows}")
+    gold.write_text("url,label\nu0,x0\n")
+    said = run("aggregate", answers, "--gold", gold)
+    assert said.exit_code == 2
+    assert "'Input.url' could name them too. Choose with --item." in said.stderr
+    named = run("aggregate", answers, "--gold", gold, "--item", "Input.url")
+    assert named.exit_code == 0, named.stderr

@@ -1,5 +1,6 @@
 """``wisecrowd report``: the page about a run."""
 
+import os
 import warnings
 
 import pytest
@@ -60,3 +61,13 @@ def test_a_wrong_limit_is_told_before_anything_is_read(command, at, run, tmp_pat
     result = run(command, tmp_path / "none.csv", *more, "--settled-at", at)
     assert result.exit_code == 2
     assert f"--settled-at {float(at)} must be a share" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["findings.json", "labels.parquet", "ledger.parquet"])
+@pytest.mark.parametrize("command", ["report", "review"])
+def test_a_pipe_in_place_of_a_table_does_not_hang(run, folder, name, command):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    result = run(command, folder)
+    assert result.exit_code in (0, 2), result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,5 +1,6 @@
 """Nothing is lost: outputs never replace inputs, and a save is whole or not there."""
 
+import json
 import os
 import resource
 import shutil
@@ -268,15 +269,20 @@ def test_a_run_that_was_killed_after_the_commit_is_complete(
 ):
     """At every rename: what loads is the old run or the new one, then all is new."""
     new = wc.BCC().fit(crowd.answers)
-    for n_renames in range(len(FILES)):
+    n_tables = len(FILES) - 2
+    for n_renames in range(n_tables + len(FILES)):
         folder = tmp_path / str(n_renames)
         write_run(model, crowd.answers, folder)
         with monkeypatch.context() as patched:
             killed_after(n_renames, patched)
             with pytest.raises(Killed):
                 write_run(new, crowd.answers, folder)
-        wanted = type(new) if n_renames else type(model)
+        wanted = type(new) if n_renames > n_tables else type(model)
+        files = json.loads((folder / "model.json").read_text())["files"]
+        for name in {*files} & {*os.listdir(folder)}:
+            assert _files.sha256_of(folder / name) == files[name]["sha256"]
         assert type(wc.load(folder)) is wanted
+        assert sorted(os.listdir(folder)) == sorted(FILES)
         write_run(model, crowd.answers, folder)
         assert sorted(content(folder)) == sorted(FILES)
         assert len(os.listdir(folder)) == len(FILES)

@@ -7,10 +7,16 @@ import pytest
 
 import wisecrowd as wc
 from wisecrowd import InputError
-from wisecrowd.io.gold import matched_gold, read_gold, truth_of
+from wisecrowd.io.gold import matched_gold, read_gold
 
 NUMBERS = wc.Annotations.from_triples([1, 1, 2, 3], list("abab"), ["x", "y", "y", "x"])
 TEXT = NUMBERS.with_items(["1", "2", "3"])
+
+
+def truth_of(annotations, gold):
+    """The gold class of every item, None where there is none."""
+    names = [*annotations.classes.tolist(), None]  # code -1 is the last
+    return [names[code] for code in annotations.with_gold(gold).gold_codes]
 
 
 def gold_file(tmp_path, text, name="gold.csv"):

@@ -96,3 +96,16 @@ def test_a_mistake_is_said_in_the_words_of_this_function(tmp_path):
     (tmp_path / "features.csv").write_text("x,y,f\na,c,1\nb,d,2\n")
     with pytest.raises(InputError, match="Name the column of item ids with item="):
         read_feature_table(tmp_path / "features.csv")
+
+
+def test_features_with_other_names_of_the_items_say_which_column_has_them(tmp_path):
+    batch, listed = tmp_path / "batch.csv", tmp_path / "features.csv"
+    rows = "".join(f"H{i},W{a},u{i},x\n" for i in range(3) for a in range(2))
+    batch.write_text(f"HITId,WorkerId,Input.url,Answer.kind.label\n{rows}")
+    listed.write_text("url,width\n" + "".join(f"u{i},{i}.5\n" for i in range(3)))
+    table = read_feature_table(listed)
+    with pytest.raises(InputError, match=r"'Input\.url' could name them too"):
+        join_features(wc.read_annotations(batch), table)
+    named = wc.read_annotations(batch, item="Input.url")
+    assert join_features(named, table).items.tolist() == ["u0", "u1", "u2"]
+    assert not [n for n in named.report.notes if "item=" in n]

@@ -120,3 +120,23 @@ def test_a_table_with_unknown_names_and_no_common_values_is_refused(tmp_path):
     path.write_text("a,b,c\np1,ann,cat\np2,bob,dog\np3,cyd,cat\np4,dan,dog\n")
     with pytest.raises(InputError, match="name these columns with annotators="):
         read_annotations(path)
+
+
+def test_columns_that_were_not_chosen_are_named_too(judges):
+    notes = " ".join(read_annotations(judges, annotators="claude,human").report.notes)
+    assert "'gpt-4' (not in annotators=)" in notes
+    assert "'prompt'" in notes
+
+
+def test_a_column_called_human_may_be_the_gold(judges):
+    notes = " ".join(read_annotations(judges).report.notes)
+    assert "If it has the right classes, pass gold='human'." in notes
+    notes = " ".join(read_annotations(judges, gold="human").report.notes)
+    assert "right classes" not in notes
+
+
+def test_the_index_of_a_split_table_is_its_items(judges, tmp_path):
+    path = tmp_path / "table.json"
+    table = pd.read_csv(judges, index_col="question")[["gpt-4", "claude", "human"]]
+    table.to_json(path, orient="split")
+    assert read_annotations(path).items.tolist() == ["q1", "q2", "q3", "q4"]

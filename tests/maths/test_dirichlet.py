@@ -101,7 +101,11 @@ def test_hits_and_misses_are_the_answers_and_the_prior_of_one_row(seed):
     hits, misses = dirichlet.hits_and_misses(prior + seen, prior, share)
     for a in range(A):
         right = sum(seen[a, c, c] + share[c] * prior[a, c, c] for c in range(C))
-        total = sum(seen[a, c].sum() + share[c] * prior[a, c].sum() for c in range(C))
+        total = sum(
+            seen[a, c, k] + share[c] * prior[a, c, k]
+            for c in range(C)
+            for k in range(C)
+        )  # the last answer names no class: neither right nor wrong
         assert_allclose(hits[a], right, rtol=1e-9)
         assert_allclose(hits[a] + misses[a], total, rtol=1e-9)
 
@@ -110,7 +114,7 @@ def test_hits_and_misses_are_the_answers_and_the_prior_of_one_row(seed):
 def test_a_shared_prior_of_an_accuracy_counts_for_two_answers_at_most(seed, size):
     prior, share = size * (drawn_rows(seed)[:1] + 0.1), weights(seed)
     hits, misses = dirichlet.hits_and_misses(prior, prior, share)  # nothing was seen
-    total = sum(share[c] * prior[0, c].sum() for c in range(C))
+    total = sum(share[c] * prior[0, c, :C].sum() for c in range(C))
     right = sum(share[c] * prior[0, c, c] for c in range(C))
     assert_allclose(hits + misses, min(total, dirichlet.SHARED_ANSWERS), rtol=1e-9)
     assert_allclose(hits / (hits + misses), right / total, rtol=1e-9)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import beta
 
 import oracles
+import wisecrowd as wc
 from wisecrowd.maths import dirichlet
 from wisecrowd.skills import ConfusionMatrices
 
@@ -127,3 +128,15 @@ def test_strangers_have_the_prior_of_the_crowd(drawn):
     assert_allclose(shared.chosen(where).counts[0], shared.prior[0])
     assert_allclose(each.chosen(where).counts[0], each.prior.mean(0))
     assert_allclose(each.chosen(where).counts[1], each.counts[2])
+
+
+def test_an_answer_that_names_no_class_is_not_a_mistake():
+    rows = [(i, who, i % 2) for i in range(100) for who in range(4)]
+    rows = [(i, w, 2 if w == 0 and i % 4 < 2 else z) for i, w, z in rows]
+    item, who, said = zip(*rows, strict=True)
+    answers = wc.Annotations.from_triples(item, who, said, classes=[0, 1], answers=[2])
+    table = wc.BCC().fit(answers).annotator_summary().set_index("annotator")
+    assert table.loc[0, "accuracy"] > 0.9
+    assert table.loc[0, "low"] < table.loc[1, "low"]  # half as many answers
+    assert table.loc[0, "informativeness"] < table.loc[1, "informativeness"]
+    assert (table[["spammer", "adversarial"]] < 0.1).all(axis=None)

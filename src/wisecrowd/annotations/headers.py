@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, named
 
 HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -37,7 +37,18 @@ ALIASES = {
         *_forms("clip video audio recording frame slide scan pair query", ID_ENDINGS),
         *_forms("sample case record entity article page stimulus", ID_ENDINGS),
         *_forms("sentence text utterance passage tweet post prompt", ID_ENDINGS),
-        *("comment_id", "message_id", "review_id", "product_id", "data_id", "row_id"),
+        *(
+            "patient",
+            "patient_id",
+            "subject_ids",
+            "qid",
+            "comment_id",
+            "message_id",
+            "review_id",
+            "product_id",
+            "data_id",
+            "row_id",
+        ),
         *("url", "path", "title", *ROW_NAMES),
     ),
     "annotator": (
@@ -93,9 +104,12 @@ def column_names(columns: Any, **given: str | None) -> list[str]:
         else:
             found.append(name)
     if missing:
+        left = [c for c in free if c not in found]
+        example = named(left[0]) if len(left) == len(missing) == 1 else "'...'"
         raise InputError(
             f"no column for the {' and the '.join(missing)} was found; the columns are "
-            f"{listed(columns, 20)}. Name it, e.g. {missing[0]}='...', or rename it."
+            f"{listed(columns, 20)}. Name it, e.g. {missing[0]}={example}, or rename "
+            f"it."
         )
     return found
 
@@ -132,6 +146,6 @@ def check_column(name: str, columns: Iterable[Any], role: str, hint: str = "") -
     columns = list(columns)
     if name not in columns:
         raise InputError(
-            f"there is no column {name!r} for the {role}; the columns are "
+            f"there is no column {named(name)} for the {role}; the columns are "
             f"{listed(columns, 20)}.{hint}"
         )

@@ -42,7 +42,7 @@ def aggregate(
     read, left = opt.answers_from(path, reading, gold), list[str]()
     if leave_out_items is not None:
         read, _, left = without_items(leave_out_items, read)
-    known, notes = opt.gold_from(gold, read, reading)
+    known, notes = opt.gold_from(gold, read, reading, path)
     if groups is not None:
         families, said = opt.groups_from(groups, name, read.annotators)
         model.set_params(groups=families)

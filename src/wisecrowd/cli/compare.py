@@ -90,12 +90,7 @@ def compare(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV, Parquet or LaTeX (.tex: the printed table) to write.",
-        ),
+        opt.out_file("CSV, Parquet or LaTeX (.tex: the printed table) to write."),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -141,7 +136,7 @@ def compare(
     if methods is None:  # the answers say how many classes there are
         fit = fitting(with_features=features is not None, n_classes=read.n_classes)
         models = {name: models[name] for name in fit}
-    known, more = opt.gold_from(gold, read, reading)
+    known, more = opt.gold_from(gold, read, reading, path)
     n_gold, said = _n_scored(read, known, score if features else "answered")
     say_read(read, [*notes, *more, *said], quiet=quiet)
     found = compared(

@@ -62,7 +62,7 @@ def fit(
     if leave_out_items is not None:
         read, table, left = without_items(leave_out_items, read, table)
     both = join_features(read, table)
-    known, notes = opt.gold_from(gold, both, reading)
+    known, notes = opt.gold_from(gold, both, reading, path)
     outcome.say_read(both, [join_note(both, table), *left, *notes], quiet=quiet)
     model.fit(table.to_frame(), both, items=both.items, gold=known)
     how: Any = {"force": force, "as_json": as_json, "quiet": quiet}

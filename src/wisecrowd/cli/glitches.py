@@ -42,9 +42,7 @@ def glitches(
     ] = 0,
     seed: opt.Seed = 0,
     force: opt.Force = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no messages.")
-    ] = False,
+    quiet: opt.Silent = False,
 ) -> None:  # fmt: skip
     """Draw glitches of a gravitational-wave detector and the answers of volunteers."""
     from wisecrowd._checks import one_of

@@ -93,6 +93,12 @@ Quiet = Annotated[
         help="Print no messages; only what was requested with --json.",
     ),
 ]
+Silent = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages.")]
+
+
+def out_file(text: str) -> Any:
+    """Return the option ``--out`` of a command that writes one file."""
+    return typer.Option("--out", "-o", metavar="FILE", help=text)
 
 
 def method_option(methods: Methods) -> Any:
@@ -259,14 +265,8 @@ def answers_from(
 ) -> "Annotations":
     """Read the answers. Classes given as text become numbers if the answers are.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        The files.
-    reading : dict
-        What was given for the options of `READING`.
-    gold : Path, optional
-        A file of known classes, to which ``--gold-column`` then belongs.
+    If there is a file of gold, ``--gold-column`` belongs to it. If that is one of
+    `paths`, the column is no annotator.
     """
     from wisecrowd.io.columns import retyped
     from wisecrowd.io.read import read_annotations
@@ -279,8 +279,16 @@ def answers_from(
         options[name] = several(reading[name])
     column = options.pop("gold_column")
     options.pop("gold_item")
-    options["gold"] = column if gold is None else None
+    options["gold"] = column if gold is None or _is_among(gold, paths) else None
     return read_annotations(paths, **options)
+
+
+def _is_among(path: Path, paths: Sequence[Path]) -> bool:
+    """Return whether this is one of the files of answers."""
+    from wisecrowd.io.read import files_in
+
+    files = [Path(file).expanduser() for file in files_in(paths)]
+    return path.exists() and any(f.exists() and f.samefile(path) for f in files)
 
 
 def inputs(reading: Reading, *paths: Path | Sequence[Path] | None) -> list[Path]:
@@ -320,14 +328,28 @@ def features_from(
 
 
 def gold_from(
-    path: Path | None, annotations: "Annotations", reading: Reading
+    path: Path | None,
+    annotations: "Annotations",
+    reading: Reading,
+    answers: Sequence[Path],
 ) -> tuple["pd.Series | None", list[str]]:
-    """Read known classes of the annotations' items; and what to tell about them."""
+    """Read known classes of the annotations' items; and what to tell about them.
+
+    If `path` is one of the files of answers, they are the known classes in there.
+    """
     from wisecrowd._checks import InputError
     from wisecrowd.io.gold import gold_in, matched_gold
+    from wisecrowd.io.join import item_hints
 
     if path is None:
         return None, []
+    if _is_among(path, answers):
+        if not len(annotations.gold):
+            raise InputError(
+                f"{path}: no column of the answers has known classes. Name theirs with "
+                f"gold_column=."
+            )
+        return annotations.gold, []
     given = {"item": reading["gold_item"], "gold": reading["gold_column"]}
     also = {"item": reading["item"], "gold": reading["answer"]}
     try:
@@ -336,7 +358,8 @@ def gold_from(
         said = str(error)
         for role, option in {"item": "gold_item", "gold": "gold_column"}.items():
             said = said.replace(f"with {role}=", f"with {option}=")
-        raise InputError(_about(path, said)) from None
+        hints = item_hints(annotations) if "is among the items" in said else []
+        raise InputError(" ".join([_about(path, said), *hints])) from None
     return known, [_about(path, note) for note in notes]
 
 

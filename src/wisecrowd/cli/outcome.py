@@ -36,23 +36,8 @@ def report(
 ) -> None:
     """Write the run folder, and print what was found.
 
-    Parameters
-    ----------
-    model : fitted method
-        The model.
-    annotations : Annotations
-        What it was fitted on, over all items of the model.
-    known : Series or None
-        The gold classes that the fit used. Without them, the gold classes of the file
-        are compared with the labels.
-    out : path or None
-        The run folder to write.
-    force : bool
-        Whether to replace files in it that no run has written.
-    as_json, quiet : bool
-        One JSON object instead of tables; no messages.
-    settled_at : float
-        Share of the settled items whose label may be expected to be wrong.
+    `annotations` are over all items of the model. `known` is the gold that the fit
+    used; without it, the labels are compared with the gold of the file.
     """
     if known is not None:
         annotations = annotations.with_gold({})

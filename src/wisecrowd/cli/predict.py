@@ -32,10 +32,7 @@ def predict(
             "repeated.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="CSV or Parquet to write."),
-    ] = None,
+    out: Annotated[Path | None, opt.out_file("CSV or Parquet to write.")] = None,
     force: opt.Force = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,

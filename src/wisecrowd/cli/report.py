@@ -21,12 +21,7 @@ def report(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="HTML file to write. Default: report.html in the run folder.",
-        ),
+        opt.out_file("HTML file to write. Default: report.html in the run folder."),
     ] = None,
     force: opt.Force = False,
     quiet: opt.Quiet = False,

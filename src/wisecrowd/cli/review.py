@@ -16,12 +16,7 @@ def review(
     ] = 100,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV or Parquet to write. Default: CSV on standard output.",
-        ),
+        opt.out_file("CSV or Parquet to write. Default: CSV on standard output."),
     ] = None,
     force: opt.Force = False,
     quiet: opt.Quiet = False,

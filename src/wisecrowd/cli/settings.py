@@ -168,20 +168,9 @@ def made_method(
     quiet: bool,
     published: bool = False,
 ) -> Any:
-    """Return a method with these settings, and its defaults for all others.
+    """Return a method with these settings, and for others its defaults, or its paper's.
 
-    Parameters
-    ----------
-    name : str
-        As in ``METHODS``.
-    settings : iterable of Given
-        What was given on the command line.
-    seed : int
-        The `random_state` of methods that have one.
-    quiet : bool
-        Draw no progress bar.
-    published : bool
-        Start from the settings of the paper instead of the defaults.
+    `seed` is the `random_state` of methods that have one.
     """
     from wisecrowd._checks import InputError
 

@@ -28,7 +28,7 @@ from wisecrowd.results.flags import (
 from wisecrowd.results.run_folder import csv_text
 from wisecrowd.results.tables import uncertain_items
 
-LEAST_NAME = 12  # letters in a line of a name, on a narrow terminal
+LEAST_NAME = 14  # letters in a line of a name on a narrow terminal; methods have less
 MOST_CLASSES = 20  # rows of the table of classes; more do not fit on a page
 
 

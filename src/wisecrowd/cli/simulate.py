@@ -10,68 +10,47 @@ from wisecrowd.cli import options as opt
 MOST = 100_000_000  # numbers of one kind, 0.8 GB
 
 
+def number(text: str, least: int = 0) -> Any:
+    """Return an option that is a number, at least `least`."""
+    return typer.Option(min=least, help=text)
+
+
+def share(text: str) -> Any:
+    """Return an option that is a share, from 0 to 1."""
+    return typer.Option(min=0, max=1, help=text)
+
+
 def simulate(
     out: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help="Table of answers: .csv, .tsv, .parquet, .json or .jsonl. The true "
-            "classes go to NAME.gold.csv.",
+        opt.out_file(
+            "Table of answers: .csv, .tsv, .parquet, .json or .jsonl. The true classes "
+            "go to NAME.gold.csv."
         ),
     ],
     *,
-    items: Annotated[int, typer.Option(min=1, help="Number of items.")] = 1000,
-    annotators: Annotated[int, typer.Option(min=1, help="Number of annotators.")] = 30,
-    classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 4,
-    answers: Annotated[
-        float,
-        typer.Option(min=0, help="Mean number of answers per item."),
-    ] = 5.0,
-    accuracy: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Mean accuracy of skilled annotators."),
-    ] = 0.75,
-    spammers: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of annotators who guess."),
-    ] = 0.1,
-    adversaries: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share who are wrong on purpose."),
-    ] = 0.0,
-    cant_tell: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of answers 'cannot tell'."),
-    ] = 0.0,
+    items: Annotated[int, number("Number of items.", 1)] = 1000,
+    annotators: Annotated[int, number("Number of annotators.", 1)] = 30,
+    classes: Annotated[int, number("Number of classes.", 2)] = 4,
+    answers: Annotated[float, number("Mean number of answers per item.")] = 5.0,
+    accuracy: Annotated[float, share("Mean accuracy of skilled annotators.")] = 0.75,
+    spammers: Annotated[float, share("Share of annotators who guess.")] = 0.1,
+    adversaries: Annotated[float, share("Share who are wrong on purpose.")] = 0.0,
+    cant_tell: Annotated[float, share("Share of answers 'cannot tell'.")] = 0.0,
     repeats: Annotated[
         bool, typer.Option("--repeats", help="An annotator may answer an item again.")
     ] = False,
     difficulty: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of items that are hard for everybody."),
+        float, share("Share of items that are hard for everybody.")
     ] = 0.0,
-    copiers: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of annotators who copy others."),
-    ] = 0.0,
-    groups: Annotated[
-        int,
-        typer.Option(min=0, help="Number of groups that make the same mistakes."),
-    ] = 0,
+    copiers: Annotated[float, share("Share of annotators who copy others.")] = 0.0,
+    groups: Annotated[int, number("Number of groups that make the same mistakes.")] = 0,
     features: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Number of features. They go to NAME.features.parquet."
-        ),
+        int, number("Number of features. They go to NAME.features.parquet.")
     ] = 0,
     seed: opt.Seed = 0,
     force: opt.Force = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no messages.")
-    ] = False,
+    quiet: opt.Silent = False,
 ) -> None:
     """Draw answers of a simulated crowd, and write the true classes beside them."""
     from wisecrowd._files import check_outputs

@@ -9,6 +9,7 @@ KEYWORDS = {
     **{name: dashed(name) for name in (*READING, *TABLE)},
     **{friendly.setting: dashed(name) for name, friendly in FRIENDLY.items()},
     "X": "--features",
+    "gold": "--gold-column",
     "leave_out": "--leave-out",
     "held_out": "--held-out",
     "size": "--size",

@@ -72,6 +72,15 @@ class Coder:
         return len(self.codes)
 
 
+def check_record(record: Any, where: str) -> None:
+    """Refuse what is no record of JSON."""
+    if not isinstance(record, dict):
+        raise InputError(
+            f'{where} is not a record such as {{"item": ..., ...}}: '
+            f"{str(record)[:60]!r}."
+        )
+
+
 def coded(column: Any, *, empty_is_name: bool = False) -> Coded:
     """Return an Arrow column (chunked) as codes into its distinct values.
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, with_reasons
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
 from wisecrowd.io import feature_roles as roles
@@ -26,19 +26,7 @@ class Parts(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns of a file, read one at a time, whole or in batches of rows.
-
-    Attributes
-    ----------
-    schema : Arrow schema
-        Names and types.
-    n_rows : int
-        The number of rows.
-    column : function
-        From a name to an Arrow column.
-    batches : function
-        From a name to an Arrow column in pieces.
-    """
+    """The columns of a file, read one at a time, whole or in batches of rows."""
 
     schema: Any
     n_rows: int
@@ -81,18 +69,8 @@ def features_and_ids(
 ) -> Parts:
     """Return the numbers and the ids.
 
-    Parameters
-    ----------
-    columns : Columns
-        The table.
-    named : str, optional
-        The column of ids, if it is known.
-    key : str, optional
-        The column of vectors.
-    wanted : sequence of str, optional
-        The features, in this order; ["all"] for all columns of numbers.
-    leave_out : sequence of str, optional
-        Columns that are no features.
+    `named` is the column of ids, if it is known, and `key` that of vectors. `wanted`
+    are the features, in this order; ["all"] for all columns of numbers.
     """
     if not columns.n_rows:
         raise InputError("there are no rows in it.")
@@ -166,7 +144,7 @@ def _columns_of_numbers(
         unused = {n: "not in columns=" for n in others if n not in names}
     unused |= dict.fromkeys(leave_out, "leave_out=")
     if not names:
-        shown = ", ".join(f"{name!r} ({why})" for name, why in unused.items())
+        shown = with_reasons(unused)
         raise InputError(
             f"there is no feature in it. Left out: {shown or 'nothing'}. To use such a "
             f"column all the same, name it with columns=."
@@ -243,7 +221,9 @@ def _vectors(columns: Columns, name: str) -> Array:
     """
     kind = columns.schema.field(name).type.value_type
     if not _is_number(kind):
-        raise InputError(f"the vectors in column {name!r} hold {kind}, not numbers.")
+        raise InputError(
+            f"the vectors in column {listed([name])} hold {kind}, not numbers."
+        )
     X = np.empty((columns.n_rows, 0))
     row = 0
     for vectors in columns.batches(name):
@@ -264,10 +244,12 @@ def _check_lengths(n_values: Array, wanted: int, first_row: int, name: str) -> N
         return
     row, n_odd = first_row + int(odd[0]) + 1, n_values[odd[0]]
     if n_odd < 0:
-        raise InputError(f"row {row:,} has no vector (column {name!r}). Drop the row.")
+        raise InputError(
+            f"row {row:,} has no vector (column {listed([name])}). Drop the row."
+        )
     raise InputError(
-        f"the vectors in column {name!r} differ in length: row 1 has {wanted} values, "
-        f"row {row:,} has {n_odd}."
+        f"the vectors in column {listed([name])} differ in length: row 1 has {wanted} "
+        f"values, row {row:,} has {n_odd}."
     )
 
 
@@ -275,5 +257,5 @@ def _example(columns: Columns, name: str) -> str:
     """Return the first value of a column that is not a number, and its row."""
     for row, value in enumerate(columns.column(name).to_pylist(), start=1):
         if value is not None and not NUMBER.fullmatch(str(value).strip()):
-            return f"{name!r} (such as {str(value)[:40]!r} in row {row:,})"
-    return f"{name!r} ({columns.schema.field(name).type})"
+            return f"{listed([name])} (such as {str(value)[:40]!r} in row {row:,})"
+    return f"{listed([name])} ({columns.schema.field(name).type})"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, named
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import (
     ALIASES,
@@ -74,25 +74,15 @@ def check_no_unknown_ids(names: Sequence[str], values: Values) -> None:
             values(name), 2 if called else MANY_ROWS
         ):
             raise InputError(
-                f"column {name!r} looks like ids (whole numbers, all different), and "
-                f"no other column has ids. If these are the ids of the items, pass "
-                f"item={name!r}. If it is a feature, pass columns='all', or name the "
-                f"features with columns=."
+                f"column {named(name)} looks like ids (whole numbers, all different), "
+                f"and no other column has ids. If these are the ids of the items, pass "
+                f"item={named(name)}. If it is a feature, pass columns='all', or name "
+                f"the features with columns=."
             )
 
 
 def left_out(names: Sequence[str], schema: Any, values: Values) -> dict[str, str]:
-    """Return the columns that are no features, and why.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns of numbers and of times, without the ids.
-    schema : Arrow schema
-        The types of the columns.
-    values : function
-        From a name to the numbers of a column.
-    """
+    """Return the columns of numbers and times that are no features, and why."""
     why = {name: _reason(name, schema.field(name).type, values) for name in names}
     return {name: reason for name, reason in why.items() if reason}
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from wisecrowd._checks import InputError, listed, vocabulary_values
+from wisecrowd._checks import InputError, listed, named, vocabulary_values
 from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
@@ -346,7 +346,12 @@ def _names_key(shapes: Mapping[str, tuple[int, ...]], key: str) -> str | None:
 
 def _feature_key(shapes: Mapping[str, tuple[int, ...]], key: str | None) -> str:
     """Return the name of the array: given, the only one with two axes, or usual."""
-    shown = ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
+    shown = ", ".join(f"{named(name)} {shape}" for name, shape in shapes.items())
+    if not shapes:
+        raise InputError(
+            "there is no array of numbers in it. (Links to other files are not "
+            "followed.) Save the features in this file."
+        )
     if key is not None:
         if key not in shapes:
             raise InputError(f"there is no array {key!r}; there are {shown}.")

@@ -138,16 +138,6 @@ def matched_gold(gold: Gold, annotations: Annotations) -> tuple[pd.Series, list[
     return matched, [*notes, *_contradicted(matched, annotations)]
 
 
-def truth_of(annotations: Annotations, gold: Gold) -> list[Any]:
-    """Return the gold class of every item of the annotations, None where there is none.
-
-    The order is that of ``annotations.items``. Pass the gold that :func:`matched_gold`
-    returned: an unknown item is an error.
-    """
-    names = [*annotations.classes.tolist(), None]  # code -1 is the last
-    return [names[code] for code in annotations.with_gold(gold).gold_codes]
-
-
 # -- inside ---------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._checks import InputError, counted, listed, with_reasons
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.io.feature_roles import wanted_columns
@@ -59,9 +59,8 @@ class FeatureTable(NamedTuple):
         named = f": {listed(self.names, 8)}" if self.names else ""
         size = f"{counted(n_items, 'item')}, {counted(n_features, 'feature')}"
         line = f"{self.path}: {size}{named} ({ids})"
-        unused = [f"{name!r} ({why})" for name, why in self.left_out.items()]
-        more = f" and {len(unused) - 8} more" if len(unused) > 8 else ""
-        return f"{line}; left out: {', '.join(unused[:8])}{more}" if unused else line
+        unused = with_reasons(self.left_out, 8)
+        return f"{line}; left out: {unused}" if unused else line
 
 
 def read_feature_table(
@@ -113,6 +112,12 @@ def read_feature_table(
     )
 
 
+def item_hints(annotations: Annotations) -> list[str]:
+    """Return what the reader said of other columns that could name the items."""
+    notes = annotations.report.notes if annotations.report else ()
+    return [f"In the answers, {note}" for note in notes if note.endswith("item=.")]
+
+
 def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
     """Return the annotations over all items of the table, in the order of its rows.
 
@@ -128,13 +133,14 @@ def join_features(annotations: Annotations, table: FeatureTable) -> Annotations:
         with errors_that_name(table.path):
             return annotations.align(table.items)
     except InputError as error:
-        if table.with_ids:
-            raise
-        raise InputError(
-            f"{error} The file has no ids, so its rows are items 0 to "
-            f"{len(table.items) - 1:,}: add a column of item ids, or give them as a "
-            f"list or a file with ids=."
-        ) from None
+        said = str(error)
+        if not table.with_ids:
+            said += (
+                f" The file has no ids, so its rows are items 0 to "
+                f"{len(table.items) - 1:,}: add a column of item ids, or give them as "
+                f"a list or a file with ids=."
+            )
+        raise InputError(" ".join([said, *item_hints(annotations)])) from None
 
 
 def join_note(annotations: Annotations, table: FeatureTable) -> str:

@@ -21,24 +21,10 @@ def without_items(
     annotations: Annotations,
     table: FeatureTable | None = None,
 ) -> tuple[Annotations, FeatureTable | None, list[str]]:
-    """Return answers and features without the items that a file names.
+    """Return answers and features without the items that a file names, and notes.
 
-    Parameters
-    ----------
-    path : path
-        The ids: see :func:`~wisecrowd.io.ids.read_ids`. Numbers and text are compared
-        as text.
-    annotations : Annotations
-        The answers. Those on the named items are counted in the `report`.
-    table : FeatureTable, optional
-        The features.
-
-    Returns
-    -------
-    annotations, table
-        What is left.
-    notes : list of str
-        How many items are left out, and which ids are unknown.
+    The file is one for :func:`~wisecrowd.io.ids.read_ids`. Numbers and text are
+    compared as text. The `report` counts the answers that are left out.
     """
     with errors_that_name(path):
         ids = np.unique(vocabulary_values(read_ids(path), "item"))

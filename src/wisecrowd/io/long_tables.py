@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, named
 from wisecrowd.annotations.headers import (
     ALIASES,
     GOLD_NAMES,
@@ -20,7 +20,7 @@ from wisecrowd.annotations.headers import (
     first_named,
     plain,
 )
-from wisecrowd.io.columns import Coded, Coder, coded
+from wisecrowd.io.columns import Coded, Coder, check_record, coded
 from wisecrowd.io.raw import EMPTY_IS_NAME, METADATA, RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import Source, json_columns, json_records, parsed, whole_table
 
@@ -175,9 +175,9 @@ def _checked_roles(
     by_name = given.get("item") is None and plain(item) in ROW_NAMES
     if others and by_name and n_rows >= FEW and len(found.item.names) == n_rows:
         raise InputError(
-            f"the column {item!r} is different in every row: it numbers the rows, not "
-            f"the items. The others are {listed(others, 20)}. Name the column of the "
-            f"items with item=."
+            f"the column {named(item)} is different in every row: it numbers the rows, "
+            f"not the items. The others are {listed(others, 20)}. Name the column of "
+            f"the items with item=."
         )
     for role in ROLES:
         spare = also_named(others, role, names.values())
@@ -241,6 +241,11 @@ def _split_rows(content: Mapping[str, Any]) -> list[Any]:
             f"each row of 'data' should have {len(names)} values, one per column of "
             f"'columns', and here one has not. Write the table again."
         )
+    ids = content.get("index")
+    known = isinstance(ids, list) and len(ids) == len(data)
+    if known and ids != [*range(len(data))] and not first_named(names, ALIASES["item"]):
+        names = ["item", *names]
+        data = [[i, *row] for i, row in zip(ids or (), data, strict=True)]
     return [dict(zip(names, row, strict=True)) for row in data]
 
 
@@ -281,11 +286,7 @@ def record_columns(
     missing: Any = ""
     coders: dict[str, Coder] = {}
     for number, record in records:
-        if not isinstance(record, dict):
-            raise InputError(
-                f'{word} {number:,} is not a record such as {{"item": ..., ...}}: '
-                f"{str(record)[:60]!r}."
-            )
+        check_record(record, f"{word} {number:,}")
         if not names:
             names = named(record)
             coders = {role: Coder() for role in names}

@@ -1,10 +1,10 @@
 """The questions of an export, and the choice of one of them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._checks import InputError, counted, listed, named
 from wisecrowd.io.columns import Coder
 from wisecrowd.io.raw import RawAnnotations
 
@@ -108,6 +108,17 @@ def from_question(
         left_out=question.left_out,
         notes=[*notes, *more],
     )
+
+
+def note_of_items(used: str, others: Iterable[str]) -> list[str]:
+    """Say what names the items, and what else could: features may have those names."""
+    others = [name for name in others if name != used]
+    if not others:
+        return []
+    return [
+        f"items are named by {named(used)}; {listed(others, 5)} could name them too. "
+        f"Choose with item=."
+    ]
 
 
 def note_gold_answers(found: RawAnnotations, why: str, which: str) -> None:

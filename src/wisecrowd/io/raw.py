@@ -280,7 +280,8 @@ def _repeat_notes(made: Annotations) -> list[str]:
         gives = "gives" if n_same == 1 else "give"
         detail = f"{n_same:,} of them {gives} the same answer again"
     else:
-        detail = f"all of them {give} the same answer again"
+        all_of = "it" if n_repeats == 1 else "all of them"
+        detail = f"{all_of} {give} the same answer again"
     return [
         f"{counted(n_repeats, 'answer')} {are} by an annotator who had already "
         f"answered the item; {detail}. Each counts. With drop_repeats='first' (or "

@@ -22,11 +22,6 @@ class Choice(NamedTuple):
 def choice_notes(by_version: Mapping[tuple[str, str], int]) -> list[str]:
     """Return a note if later versions have other choices than earlier ones.
 
-    Parameters
-    ----------
-    by_version : mapping
-        From version and answer to the number of times it was given.
-
     Examples
     --------
     >>> choice_notes({("1", "DR"): 9, ("2", "DEER"): 8})[0][:57]

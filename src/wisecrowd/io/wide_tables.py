@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._checks import InputError, counted, listed, named, with_reasons
 from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import (
@@ -16,7 +16,7 @@ from wisecrowd.annotations.headers import (
     first_named,
     plain,
 )
-from wisecrowd.io.columns import Coded, Coder, coded
+from wisecrowd.io.columns import Coded, Coder, check_record, coded
 from wisecrowd.io.raw import RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import NUMBER, Source, whole_table
 
@@ -30,6 +30,8 @@ SUMMARIES = {
     "final_label", "aggregated", "aggregate",
 }  # fmt: skip
 """The names of columns that sum up those of the annotators."""
+PEOPLE = {"human", "humans", "expert", "experts", "author", "reference", "correct"}
+"""The names of columns that may be the right classes, or one more annotator."""
 FEW = 4  # rows; fewer show nothing about how a table is made
 Given = Mapping[str, Any]
 """What the user named: the columns of items, gold, annotators, and others."""
@@ -80,11 +82,7 @@ def wide_json(records: Sequence[Any], given: Given) -> RawAnnotations:
 def keys_of(records: Sequence[Any]) -> list[str]:
     """Return all keys of a list of records, in the order in which they occur."""
     for number, record in enumerate(records, start=1):
-        if not isinstance(record, dict):
-            raise InputError(
-                f"record {number:,} is not a record such as "
-                f'{{"item": ..., ...}}: {str(record)[:60]!r}.'
-            )
+        check_record(record, f"record {number:,}")
     return list(dict.fromkeys(key for record in records for key in record))
 
 
@@ -180,7 +178,8 @@ def _people(
     if given.get("annotators"):
         for name in given["annotators"]:
             check_column(name, seen, "annotator")
-        return list(given["annotators"]), {}
+        others = (name for name in seen if name not in given["annotators"])
+        return list(given["annotators"]), dict.fromkeys(others, "not in annotators=")
     unused: dict[str, str] = {}
     for name in given.get("leave_out") or ():
         check_column(name, seen, "columns to leave out")
@@ -300,18 +299,21 @@ def _notes(
     n_rows: int, people: list[str], unused: dict[str, str], n_given: int, item: Any
 ) -> list[str]:
     n_cells = n_rows * len(people)
-    named = "items are row numbers" if item is None else f"items are in {item!r}"
+    where = "items are row numbers" if item is None else f"items are in {named(item)}"
     notes = [
-        f"{named}, {counted(len(people), 'column')} are annotators "
+        f"{where}, {counted(len(people), 'column')} are annotators "
         f"({listed(people, 20)}); {n_cells - n_given:,} of {n_cells:,} cells hold no "
         f"answer."
     ]
     if unused:
-        shown = ", ".join(
-            f"{name!r} ({why})" for name, why in list(unused.items())[:20]
-        )
-        more = f" and {len(unused) - 20} more" if len(unused) > 20 else ""
         notes.append(
-            f"not annotators: {shown}{more}. Choose with annotators= or leave_out=."
+            f"not annotators: {with_reasons(unused)}. Choose with annotators= or "
+            f"leave_out=."
+        )
+    right = next((name for name in people if plain(name).split("_")[0] in PEOPLE), None)
+    if right is not None and item is not None:
+        notes.append(
+            f"{named(right)} is read as an annotator. If it has the right classes, "
+            f"pass gold={named(right)}."
         )
     return notes

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -145,14 +146,6 @@ def _marked_names(column: Any) -> Any:
     return pa.DictionaryArray.from_arrays(column.indices, names)
 
 
-def _write_csv(annotations: Annotations, path: Path) -> None:
-    _write_text(annotations, path, ",")
-
-
-def _write_tsv(annotations: Annotations, path: Path) -> None:
-    _write_text(annotations, path, "\t")
-
-
 def _write_parquet(annotations: Annotations, path: Path) -> None:
     split = annotations.n_classes
     known = {
@@ -224,8 +217,8 @@ def _nested(annotations: Annotations) -> dict[str, dict[str, Any]]:
 
 
 WRITERS: dict[str, Callable[[Annotations, Path], None]] = {
-    "csv": _write_csv,
-    "tsv": _write_tsv,
+    "csv": partial(_write_text, delimiter=","),
+    "tsv": partial(_write_text, delimiter="\t"),
     "parquet": _write_parquet,
     "jsonl": _write_jsonl,
     "json": _write_json,

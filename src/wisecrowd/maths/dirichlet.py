@@ -127,7 +127,11 @@ def hits_and_misses(
     most. It describes the mean accuracy of the crowd, not its spread. A learned prior
     underestimates the spread, because it is learned from labels that the same
     annotators determined.
+
+    An answer that names no class ("can't tell") is neither right nor wrong.
     """
+    n_classes = counts.shape[1]
+    counts, prior = counts[..., :n_classes], prior[..., :n_classes]
     seen = counts - prior
     right = np.diagonal(seen, axis1=1, axis2=2).sum(1)
     prior_right = np.diagonal(prior, axis1=1, axis2=2) @ weights

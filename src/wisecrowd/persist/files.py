@@ -48,27 +48,13 @@ def write_files(
     """Write what a model says of itself, its tensors, and the tables of its run.
 
     The rename of model.json commits them all. It names the run, and has the checksums
-    of the other files.
-
-    Parameters
-    ----------
-    folder : path
-        Made if need be.
-    content : dict
-        What model.json says of the model.
-    tensors : function
-        The packed tensors, given the id of the run.
-    tables : dict, optional
-        From the name of another file of the run to what writes it.
-    force : bool
-        Whether to replace files that no run has written.
+    of the other files. `tensors` packs the tensors, given the id of the run.
     """
     tables = tables or {}
     run = secrets.token_hex(16)
     numbers = tensors(run)
-    with _errors_of_writing(folder), staged(folder, run, JSON_NAME) as stage:
-        before = manifest_of(folder)
-        finish(stage, before.run, before.of_run())
+    with _errors_of_writing(folder), staged(folder, run, JSON_NAME, tables) as stage:
+        finish(folder, manifest_of(folder).checksums(), stage)
         check_ours(folder, [JSON_NAME, TENSORS_NAME, *tables], force=force)
         for name, write in tables.items():
             write(stage / name)
@@ -114,7 +100,7 @@ def _tensors(folder: Path, body: dict[str, Any]) -> bytes | None:
         places += [staged_file(folder, body["run"], TENSORS_NAME), *places]
     for place in places:
         with suppress(OSError):
-            numbers = _bytes(place)
+            numbers = content_of(place)
             if _sha256(numbers) == body["tensors_sha256"]:
                 return numbers
     return None
@@ -137,7 +123,7 @@ def warn_if_mixed(folder: Path, body: dict[str, Any]) -> None:
     What a killed process has left in the stage of the run is put in place before.
     """
     manifest = _manifest_in(body)
-    if manifest.run and complete(folder, manifest.run, manifest.of_run()):
+    if complete(folder, manifest.checksums()):
         return
     mixed = [
         name
@@ -164,16 +150,16 @@ class Manifest(NamedTuple):
     tensors_sha256: str | None = None
     files: dict[str, dict[str, str]] = {}  # noqa: RUF012  (never changed)
 
-    def of_run(self) -> dict[str, str]:
-        """Return the checksums of the files that were written with the model."""
-        tables = {n: e["sha256"] for n, e in self.files.items() if e["run"] == self.run}
+    def checksums(self) -> dict[str, str]:
+        """Return the checksums of the files beside it."""
+        tables = {name: entry["sha256"] for name, entry in self.files.items()}
         return {TENSORS_NAME: self.tensors_sha256 or "", **tables}
 
 
 def manifest_of(folder: Path) -> Manifest:
     """Return what model.json in a folder says of the files there, if it is ours."""
     try:
-        body = _checked_body(_bytes(folder / JSON_NAME), folder)
+        body = _checked_body(content_of(folder / JSON_NAME), folder)
     except (OSError, InputError):
         return Manifest()
     return _manifest_in(body)
@@ -282,7 +268,7 @@ def _sha256(content: bytes) -> str:
 # -- reading ------------------------------------------------------------------------
 
 
-def _bytes(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
     """Return the content of a file; a pipe, which could wait for ever, is an error."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(errno.EINVAL, "it is not a file")
@@ -291,7 +277,7 @@ def _bytes(path: Path) -> bytes:
 
 def _read(folder: Path, name: str) -> bytes:
     try:
-        return _bytes(folder / name)
+        return content_of(folder / name)
     except FileNotFoundError:
         what = f"holds no {name}" if folder.is_dir() else "does not exist"
         hint = "Give the folder that save(model, folder) or the command line wrote."

@@ -4,38 +4,28 @@ A checksum shows that a file is as it was written, and not by whom. So everythin
 predictions and tables use is checked against what the class needs, before it is used.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from itertools import pairwise
 from numbers import Integral
 from types import UnionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from wisecrowd._types import Array
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
-from wisecrowd.maths.fourier_features import FourierProcess
-from wisecrowd.maths.full_process import FullProcess
-from wisecrowd.maths.logistic import Logistic
 from wisecrowd.maths.pool import Pool
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.methods.crowd_em import CrowdEM
-from wisecrowd.methods.gpep import EPProcess
 from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.persist import records
 from wisecrowd.skills import (
     Ability,
-    ByFeatures,
-    CommonConfusions,
     ConfusionMatrices,
-    LayerMatrices,
-    Subtypes,
     Tally,
-    Trusted,
-    Votes,
 )
 from wisecrowd.skills.layers import Mixing
 
@@ -64,39 +54,15 @@ def check_model(model: Any) -> None:
     has_features = isinstance(model, CrowdClassifier)
     n_features = _attribute(model, "n_features_in_", int) if has_features else 0
     _check_record(learned.skills, "skills", sizes | {"D": n_features})
-    if learned.calibration is not None:
-        _check_calibration(_of_type(learned.calibration, "calibration", Calibration))
-    if learned.pool is not None:
-        _check_pool(_of_type(learned.pool, "pool", Pool), sizes)
+    for name, kind in (("calibration", Calibration), ("pool", Pool)):
+        if getattr(learned, name) is not None:
+            _check_record(_of_type(getattr(learned, name), name, kind), name, sizes)
     if hasattr(model, "easiness_"):
         _check_array(model.easiness_, "easiness_", (sizes["N"],), above=0.0)
     if isinstance(model, CrowdEM) or "sharpness_" in vars(model):
         _check_number(vars(model).get("sharpness_"), "sharpness_", 0.0, np.inf)
     if isinstance(model, CrowdClassifier):
         _check_classifier(model, learned.classifier, sizes)
-
-
-def _check_calibration(found: Calibration) -> None:
-    for name, value in found._asdict().items():
-        least = -1.0 if name.startswith("overconfidence") else 0.0
-        most = np.inf if name in {"n_gold", "log_loss"} else 1.0
-        _check_number(value, name, least, most)
-
-
-def _check_pool(pool: Pool, sizes: Sizes) -> None:
-    for name in ("dependence", "votes", "explained"):
-        _check_number(getattr(pool, name), name, 0.0, 1.0)
-    for end in pool.between:
-        _check_number(end, "between", 0.0, 1.0)
-    for name in ("features", "exponent", "n_mean"):
-        _check_number(getattr(pool, name), name, 0.0, MAX_COUNT)
-    _check_array(pool.shift, "shift", (sizes["C"],), least=-MAX_LOG)
-    _check_array(pool.lean, "lean", (sizes["A"],), least=-MAX_LOG)
-    _check_array(pool.selective, "selective", (sizes["A"],), least=0.0)
-    if max(np.abs(pool.shift).max(), np.abs(pool.lean).max()) > MAX_LOG:
-        raise Unfit("shift or lean is out of range")
-    if pool.selective.max() > 1:
-        raise Unfit("selective is not a probability")
 
 
 def _check_vocabularies(model: Any) -> Sizes:
@@ -140,107 +106,88 @@ def _check_classifier(model: Any, classifier: Any, sizes: Sizes) -> None:
 # -- records ------------------------------------------------------------------------
 
 
+class Rule(NamedTuple):
+    """What a field of a record has to be.
+
+    Attributes
+    ----------
+    axes : str or None
+        The axes of an array, a letter each; None for a number. An axis that the model
+        does not know has the size that the first array gives it. P is 1 or A.
+    least, above, most
+        The limits of the numbers.
+    sums : bool
+        Whether rows sum to one.
+    or_none : bool
+        Whether the field may be empty.
+    """
+
+    axes: str | None = None
+    least: float | None = None
+    above: float | None = None
+    most: float = MAX_SIZE
+    sums: bool = False
+    or_none: bool = False
+
+
 def _check_record(record: Any, name: str, sizes: Sizes) -> None:
-    """Check a record by its own rule; of one without a rule, that it is finite."""
+    """Check a record by its fields; of an unknown one, that its arrays are finite."""
     if not records.is_record(record):
         raise Unfit(f"{name} is a {type(record).__name__}")
-    rule = RULES.get(type(record).__name__)
-    if rule is not None:
-        rule(record, sizes)
+    kind = type(record).__name__
+    if kind in FIELDS:
+        sizes = sizes | (DERIVED[kind](record) if kind in DERIVED else {})
+        for field, rule in FIELDS[kind].items():
+            _check_field(getattr(record, field), field, rule, sizes)
+    elif kind not in RULES:
+        for field, value in records.parts(record).items():
+            if isinstance(value, np.ndarray):
+                _check_array(value, field, value.shape)
+    if kind in RULES:
+        RULES[kind](record, sizes)
+
+
+def _check_field(value: Any, name: str, rule: Rule | type | None, sizes: Sizes) -> None:
+    if rule is None:
+        if value is not None:
+            raise Unfit(f"{name} is not empty: the skills hold features of items")
+    elif isinstance(rule, type):
+        _check_record(_of_type(value, name, rule), name, sizes)
+    elif value is None and rule.or_none:
         return
-    for field, value in records.parts(record).items():
-        if isinstance(value, np.ndarray):
-            _check_array(value, field, value.shape)
+    elif rule.axes is None:
+        least = -np.inf if rule.least is None else rule.least
+        _check_number(value, name, least, rule.most)
+    else:
+        shape = _shape(rule.axes, np.shape(_of_type(value, name, np.ndarray)), sizes)
+        how: Any = {"least": rule.least, "above": rule.above, "most": rule.most}
+        _check_array(value, name, shape, **how)
+        if rule.sums:
+            _check_sums(value, name)
 
 
-def _check_confusion_matrices(skills: ConfusionMatrices, sizes: Sizes) -> None:
-    n, table = sizes["A"], (sizes["C"], sizes["K"])
-    n_priors = len(_of_type(skills.prior, "prior", np.ndarray))
-    if n_priors not in (1, n):
-        raise Unfit(f"prior has {n_priors} tables for {n} annotators")
-    _check_counts(skills.prior, "prior", (n_priors, *table))
-    _check_counts(skills.counts, "counts", (n, *table))
-    _check_number(skills.doubt, "doubt", 0.0, 1.0)
-    for name in ("hit_variance", "n_compared"):
-        if getattr(skills, name) is not None:
-            _check_array(getattr(skills, name), name, (n,), least=0.0)
+def _shape(axes: str, found: tuple[int, ...], sizes: Sizes) -> tuple[int, ...]:
+    """Return the shape that an array should have; new axes are as they are."""
+    for axis, n in zip(axes, found, strict=False):
+        if axis == "P":
+            sizes["P"] = n if n == 1 else sizes["A"]
+        sizes.setdefault(axis, n)
+    return tuple(sizes.get(axis, 0) for axis in axes)
+
+
+def _check_hyperprior(skills: ConfusionMatrices, sizes: Sizes) -> None:
     if skills.hyper is not None:
-        _of_type(skills.hyper, "hyper", tuple)
-        for value in skills.hyper:
+        table = (sizes["C"], sizes["K"])
+        for value in _of_type(skills.hyper, "hyper", tuple):
             _check_array(value, "hyper", np.broadcast_shapes(np.shape(value), table))
 
 
-def _check_by_features(skills: ByFeatures, sizes: Sizes) -> None:
-    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
-    _check_array(skills.weights, "weights", (sizes["A"], sizes["D"]))
-    _check_array(skills.offset, "offset", (sizes["A"],))
-    _check_scaling(skills.scaling, sizes["D"])
-    if skills.features is not None:
-        raise Unfit("the skills hold features of items")
+def _check_interval(pool: Pool, _: Sizes) -> None:
+    for end in pool.between:
+        _check_number(end, "between", 0.0, 1.0)
 
 
-def _check_subtypes(skills: Subtypes, sizes: Sizes) -> None:
-    _check_record(skills.matrices, "matrices", sizes)
-    shares = _of_type(skills.shares, "shares", np.ndarray)
-    if shares.ndim != 2 or len(shares) != sizes["C"]:
-        raise Unfit(f"shares has the shape {shares.shape}")
-    _check_proba(shares, "shares", shares.shape)
-    _check_array(shares, "shares", shares.shape, above=0.0)
-    n_priors = len(_of_type(skills.prior, "prior", np.ndarray))
-    if n_priors not in (1, sizes["A"]):
-        raise Unfit(f"prior has {n_priors} tables for {sizes['A']} annotators")
-    rows = (shares.size, sizes["K"])
-    _check_counts(skills.prior, "prior", (n_priors, *rows))
-    _check_counts(skills.counts, "counts", (sizes["A"], *rows))
-
-
-def _check_tally(tally: Tally, sizes: Sizes) -> None:
-    shape = (sizes["A"], sizes["C"], sizes["K"])
-    _check_array(tally.table, "table", shape, least=-CLOSE)
-    _check_not_too_many(tally.table, "table")
-    _check_array(tally.hit_variance, "hit_variance", (sizes["A"],))
-
-
-def _check_votes(skills: Votes | Trusted, sizes: Sizes) -> None:
-    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
-
-
-def _check_layer_matrices(skills: LayerMatrices, sizes: Sizes) -> None:
-    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
-    shape = (sizes["A"], sizes["C"], sizes["K"])
-    _check_proba(skills.matrices, "matrices", shape)
-    _check_array(skills.matrices, "matrices", shape, least=0.0)
-
-
-def _check_common_confusions(skills: CommonConfusions, sizes: Sizes) -> None:
-    _check_tally(_of_type(skills.tally, "tally", Tally), sizes)
-    n, table = sizes["A"], (sizes["C"], sizes["K"])
-    for name, shape in (("common", table), ("own", (n, *table))):
-        _check_proba(getattr(skills, name), name, shape)
-        _check_array(getattr(skills, name), name, shape, least=0.0)
-    _check_array(skills.mean_share, "mean_share", (n,), least=0.0)
-    if skills.mean_share.max() > 1:
-        raise Unfit("mean_share has an entry above 1")
-    mixing = _of_type(skills.mixing, "mixing", Mixing)
-    hidden = np.shape(mixing.seen_bias)
-    length = np.shape(mixing.item_bias)
-    _check_array(mixing.seen, "seen", (sizes["D"], *hidden))
-    _check_array(mixing.seen_bias, "seen_bias", hidden)
-    _check_array(mixing.item, "item", (*hidden, *length))
-    _check_array(mixing.item_bias, "item_bias", length)
-    _check_array(mixing.annotator, "annotator", (n, *length))
-    if (len(hidden), len(length)) != (1, 1):
-        raise Unfit("the biases of mixing are not vectors")
-    _check_scaling(skills.scaling, sizes["D"])
-    if skills.features is not None:
-        raise Unfit("the skills hold features of items")
-
-
-def _check_ability(skills: Ability, sizes: Sizes) -> None:
-    _check_array(skills.mean, "mean", (sizes["A"],))
-    _check_array(skills.spread, "spread", (sizes["A"],), above=0.0)
-    _check_number(skills.prior_spread, "prior_spread", 0.0, np.inf)
-    _check_number(skills.easiness, "easiness", 0.0, np.inf)
+def _check_abilities(skills: Ability, sizes: Sizes) -> None:
     if (skills.n_classes, skills.n_answers) != (sizes["C"], sizes["K"]):
         raise Unfit("the abilities are of another number of classes")
 
@@ -258,10 +205,6 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
         if getattr(gp, name).dtype not in (np.float32, np.float64):
             raise Unfit(f"{name} has the type {getattr(gp, name).dtype}")
     _check_precision(gp.precision)
-    _check_scaling(gp.scaling, n_features)
-    _check_number(gp.jitter, "jitter", 0.0, 1.0)
-    _check_number(gp.epsilon, "epsilon", 0.0, 1.0)
-    _check_number(gp.sharpness, "sharpness", 0.0, np.inf)
     if gp.regression is not None:
         _check_record(gp.regression, "regression", sizes)
         _check_array(gp.exponents, "exponents", (2,), least=0.0)
@@ -279,41 +222,9 @@ def _check_precision(precision: Array) -> None:
         raise Unfit("precision is not that of a covariance")
 
 
-def _check_full_process(process: FullProcess, sizes: Sizes) -> None:
-    n = len(_of_type(process.X, "X", np.ndarray))
-    _check_array(process.X, "X", (n, sizes["D"]))
-    _check_array(process.weights, "weights", (n,))
-    _check_array(process.root, "root", (n,), least=0.0)
-    _check_factor(process.factor, n)
-    _check_log_kernel(process, sizes)
-
-
-def _check_fourier_process(process: FourierProcess, sizes: Sizes) -> None:
-    n = len(_of_type(process.frequencies, "frequencies", np.ndarray))
-    _check_array(process.frequencies, "frequencies", (n, sizes["D"]))
-    _check_array(process.weights, "weights", (2 * n,))
-    _check_factor(process.factor, 2 * n)
-    _check_log_kernel(process, sizes)
-
-
-def _check_ep_process(process: EPProcess, sizes: Sizes) -> None:
-    n = len(_of_type(process.items, "items", np.ndarray))
-    _check_array(process.items, "items", (n, sizes["D"]))
-    _check_array(process.precision, "precision", (n,))  # of either sign
-    _check_array(process.shift, "shift", (n,))
-    _check_log_kernel(process, sizes)
-
-
-def _check_factor(factor: Array, n: int) -> None:
-    _check_array(factor, "factor", (n, n))
-    if (np.diagonal(factor) <= 0).any():
+def _check_factor(process: Any, _: Sizes) -> None:
+    if (np.diagonal(process.factor) <= 0).any():
         raise Unfit("factor is not a Cholesky factor")
-
-
-def _check_log_kernel(process: Any, sizes: Sizes) -> None:
-    for name in ("log_variance", "log_scale"):
-        _check_number(getattr(process, name), name, -MAX_LOG, MAX_LOG)
-    _check_scaling(process.scaling, sizes["D"])
 
 
 def _check_network(network: Any, sizes: Sizes) -> None:
@@ -324,10 +235,8 @@ def _check_network(network: Any, sizes: Sizes) -> None:
     if len(weights) != len(shapes):
         raise Unfit(f"the network has {len(weights)} arrays, not {len(shapes)}")
     for values, shape in zip(weights, shapes, strict=True):
-        _check_array(values, "weights", shape)
-        if (np.abs(values) > MAX_WEIGHT).any():
-            raise Unfit(f"weights has an entry above {MAX_WEIGHT:g}")
-    _check_scaling(network.scaling, sizes["D"])
+        _check_array(values, "weights", shape, most=MAX_WEIGHT)
+    _check_field(network.scaling, "scaling", Scaling, sizes)
     _check_number(network.temperature, "temperature", 0.0, np.inf)
     if not network.temperature:
         raise Unfit("temperature is 0")
@@ -367,18 +276,6 @@ def _whole(value: Any, name: str) -> int:
     return int(value)
 
 
-def _check_scaling(scaling: Any, n_features: int) -> None:
-    for name, value in _of_type(scaling, "scaling", Scaling)._asdict().items():
-        above = 0.0 if name == "spread" else None
-        _check_array(value, name, (n_features,), above=above)
-
-
-def _check_logistic(regression: Logistic, sizes: Sizes) -> None:
-    _check_array(regression.weights, "weights", (sizes["D"], sizes["C"]))
-    _check_array(regression.bias, "bias", (sizes["C"],))
-    _check_scaling(regression.scaling, sizes["D"])
-
-
 def _check_kernel(kernel: Any, params: Any, sizes: Sizes) -> None:
     """Check the parameters of a kernel, without JAX: by its name, or by its parts."""
     needed = {"log_variance"}
@@ -416,31 +313,97 @@ def _check_deep_kernel(kernel: Any, gp: SparseGP, sizes: Sizes) -> None:
             raise Unfit(f"the parameters do not have the {part} of the kernel")
         for name, value in found[part].items():
             above = 0.0 if name == "spread" else None
-            _check_array(value, name, np.shape(expected[part][name]), above=above)
-            if part == "network" and (np.abs(value) > MAX_WEIGHT).any():
-                raise Unfit(f"the network has a weight above {MAX_WEIGHT:g}")
+            most = MAX_WEIGHT if part == "network" else MAX_SIZE
+            shape = np.shape(expected[part][name])
+            _check_array(value, name, shape, above=above, most=most)
     _check_array(gp.inducing, "inducing", (len(gp.inducing), deep.n_outputs))
     _check_kernel(deep.kernel, found["kernel"], sizes | {"D": deep.n_outputs})
 
 
-RULES: dict[str, Callable[[Any, Sizes], None]] = {
-    "Ability": _check_ability,
-    "ByFeatures": _check_by_features,
-    "CommonConfusions": _check_common_confusions,
-    "ConfusionMatrices": _check_confusion_matrices,
-    "EPProcess": _check_ep_process,
-    "FourierProcess": _check_fourier_process,
-    "FullProcess": _check_full_process,
-    "LayerMatrices": _check_layer_matrices,
-    "Network": _check_network,
-    "Logistic": _check_logistic,
-    "SparseGP": _check_gp,
-    "Subtypes": _check_subtypes,
-    "Tally": _check_tally,
-    "Trusted": _check_votes,
-    "Votes": _check_votes,
+PROBA = Rule(None, 0.0, None, 1.0)
+COUNT = Rule(None, 0.0, None, MAX_COUNT)
+LOG = Rule(None, -MAX_LOG, None, MAX_LOG)
+KERNEL: dict[str, Any] = {"log_variance": LOG, "log_scale": LOG, "scaling": Scaling}
+FIELDS: dict[str, Mapping[str, Rule | type | None]] = {
+    "Ability": {
+        "mean": Rule("A"), "spread": Rule("A", above=0.0),
+        "prior_spread": Rule(least=0.0), "easiness": Rule(least=0.0),
+    },
+    "ByFeatures": {
+        "tally": Tally, "weights": Rule("AD"), "offset": Rule("A"),
+        "scaling": Scaling, "features": None,
+    },
+    "Calibration": {
+        "n_gold": COUNT, "log_loss": COUNT, "level": PROBA,
+        **dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high"), PROBA),
+        "confidence": PROBA,
+        **{f"overconfidence{end}": Rule(None, -1.0, None, 1.0)
+           for end in ("", "_low", "_high")},
+    },
+    "CommonConfusions": {
+        "tally": Tally, "common": Rule("CK", 0.0, sums=True),
+        "own": Rule("ACK", 0.0, sums=True), "mean_share": Rule("A", 0.0, most=1.0),
+        "mixing": Mixing, "scaling": Scaling, "features": None,
+    },
+    "ConfusionMatrices": {
+        "prior": Rule("PCK", above=0.0, most=MAX_COUNT),
+        "counts": Rule("ACK", above=0.0, most=MAX_COUNT),
+        "hit_variance": Rule("A", 0.0, or_none=True),
+        "n_compared": Rule("A", 0.0, or_none=True), "doubt": PROBA,
+    },
+    "EPProcess": {
+        "items": Rule("nD"), "precision": Rule("n"), "shift": Rule("n"), **KERNEL,
+    },
+    "FourierProcess": {
+        "frequencies": Rule("MD"), "weights": Rule("F"), "factor": Rule("FF"), **KERNEL,
+    },
+    "FullProcess": {
+        "X": Rule("nD"), "weights": Rule("n"), "root": Rule("n", 0.0),
+        "factor": Rule("nn"), **KERNEL,
+    },
+    "LayerMatrices": {"tally": Tally, "matrices": Rule("ACK", 0.0, sums=True)},
+    "Logistic": {"weights": Rule("DC"), "bias": Rule("C"), "scaling": Scaling},
+    "Mixing": {
+        "seen": Rule("DH"), "seen_bias": Rule("H"), "item": Rule("HE"),
+        "item_bias": Rule("E"), "annotator": Rule("AE"),
+    },
+    "Pool": {
+        "dependence": PROBA, "votes": PROBA, "explained": PROBA, "features": COUNT,
+        "exponent": COUNT, "n_mean": COUNT, "shift": Rule("C", most=MAX_LOG),
+        "lean": Rule("A", most=MAX_LOG), "selective": Rule("A", 0.0, most=1.0),
+    },
+    "Scaling": {"centre": Rule("D"), "spread": Rule("D", above=0.0)},
+    "SparseGP": {
+        "scaling": Scaling, "jitter": PROBA, "epsilon": PROBA,
+        "sharpness": Rule(least=0.0),
+    },
+    "Subtypes": {
+        "matrices": ConfusionMatrices, "shares": Rule("CM", above=0.0, sums=True),
+        "prior": Rule("PRK", above=0.0, most=MAX_COUNT),
+        "counts": Rule("ARK", above=0.0, most=MAX_COUNT),
+    },
+    "Tally": {
+        "table": Rule("ACK", -CLOSE, most=MAX_COUNT), "hit_variance": Rule("A"),
+    },
+    "Trusted": {"tally": Tally},
+    "Votes": {"tally": Tally},
+}  # fmt: skip
+"""What the fields of each record have to be; None: empty; a class: such a record."""
+DERIVED: dict[str, Callable[[Any], Sizes]] = {
+    "FourierProcess": lambda process: {"F": 2 * len(process.frequencies)},
+    "Subtypes": lambda skills: {"R": skills.shares.size},
 }
-"""What the arrays of each record have to be, by its name: networks know JAX."""
+"""Axes whose size depends on another field."""
+RULES: dict[str, Callable[[Any, Sizes], None]] = {
+    "Ability": _check_abilities,
+    "ConfusionMatrices": _check_hyperprior,
+    "FourierProcess": _check_factor,
+    "FullProcess": _check_factor,
+    "Network": _check_network,
+    "Pool": _check_interval,
+    "SparseGP": _check_gp,
+}
+"""What else is asked of some records, by their names: networks know JAX."""
 
 
 # -- values -------------------------------------------------------------------------
@@ -466,6 +429,7 @@ def _check_array(
     *,
     least: float | None = None,
     above: float | None = None,
+    most: float = MAX_SIZE,
 ) -> None:
     _of_type(values, name, np.ndarray)
     if values.shape != shape:
@@ -474,27 +438,21 @@ def _check_array(
         raise Unfit(f"{name} has the type {values.dtype}")
     if not np.isfinite(values).all():
         raise Unfit(f"{name} has an entry that is not finite")
-    if values.dtype.kind == "f" and (np.abs(values) > MAX_SIZE).any():
-        raise Unfit(f"{name} has an entry above {MAX_SIZE:g}")
+    if (np.abs(values) > most).any():
+        raise Unfit(f"{name} has an entry above {most:g}")
     if least is not None and (values < least).any():
         raise Unfit(f"{name} has an entry below {least:g}")
     if above is not None and (values <= above).any():
         raise Unfit(f"{name} has an entry that is not above {above:g}")
 
 
-def _check_counts(values: Array, name: str, shape: tuple[int, ...]) -> None:
-    _check_array(values, name, shape, above=0.0)
-    _check_not_too_many(values, name)
-
-
-def _check_not_too_many(values: Array, name: str) -> None:
-    if (values > MAX_COUNT).any():
-        raise Unfit(f"{name} has an entry above {MAX_COUNT:g}")
-
-
 def _check_proba(values: Array, name: str, shape: tuple[int, ...]) -> None:
     _check_array(values, name, shape, least=-CLOSE)
-    if (abs(values.sum(-1) - 1) > CLOSE * shape[-1]).any():
+    _check_sums(values, name)
+
+
+def _check_sums(values: Array, name: str) -> None:
+    if (abs(values.sum(-1) - 1) > CLOSE * values.shape[-1]).any():
         raise Unfit(f"{name} does not sum to one")
 
 

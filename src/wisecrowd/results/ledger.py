@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, named
 from wisecrowd._types import Array
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.maths.crowd import posterior
@@ -164,7 +164,7 @@ def one_of_ledger(found: Any, item: str) -> tuple[pd.DataFrame, dict[str, Any]]:
     where = np.flatnonzero(found.items["item"].astype(str).to_numpy() == item)
     if not len(where):
         raise InputError(
-            f"{item!r} is not an item of the run. Its items are "
+            f"{named(item)} is not an item of the run. Its items are "
             f"{listed(found.items['item'].tolist(), 3)}."
         )
     ledger = found.ledger

@@ -19,7 +19,13 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.io.sources import MISSING
 from wisecrowd.metrics.reliability_figure import pyplot
 from wisecrowd.persist import load, save
-from wisecrowd.persist.files import JSON_NAME, TENSORS_NAME, check_ours, damaged
+from wisecrowd.persist.files import (
+    JSON_NAME,
+    TENSORS_NAME,
+    check_ours,
+    content_of,
+    damaged,
+)
 from wisecrowd.results.findings import Findings, findings, plain
 from wisecrowd.results.tables import annotator_table, class_table
 
@@ -120,8 +126,8 @@ def read_findings(folder: Path) -> Findings:
 
 
 def _read_findings(model: Any, folder: Path) -> Findings:
-    content = json.loads((folder / FINDINGS).read_text(encoding="ascii"))
-    items = pd.read_parquet(folder / "labels.parquet")
+    content = json.loads(content_of(folder / FINDINGS))
+    items = _read_parquet(folder / "labels.parquet")
     ledger = folder / LEDGER
     tables = {
         name: None if content[name] is None else pd.DataFrame(content[name])
@@ -135,7 +141,7 @@ def _read_findings(model: Any, folder: Path) -> Findings:
         dict(content["about"]),
         {str(topic): str(said) for topic, said in content["said"].items()},
         {name: np.array(rows, float) for name, rows in content["confused"].items()},
-        ledger=pd.read_parquet(ledger) if ledger.is_file() else None,
+        ledger=_read_parquet(ledger) if ledger.is_file() else None,
         **tables,
     )
 
@@ -330,6 +336,10 @@ def _rounded(table: pd.DataFrame, digits: str | None) -> pd.DataFrame:
     return table.assign(
         **{name: [float(digits % x) for x in table[name]] for name in floats}
     )
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    return pd.read_parquet(io.BytesIO(content_of(path)))
 
 
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:

@@ -46,8 +46,8 @@ def summary_of_counts(
     Columns
     -------
     accuracy, low, high
-        Probability of a right answer on items such as those that the annotator
-        saw, with its credible interval.
+        Probability that an answer that names a class is right, on items such as those
+        that the annotator saw, with its credible interval.
     informativeness
         Share of the class's uncertainty that one answer removes: 0 for a spammer,
         1 for an annotator without errors and also for a perfect adversary.
@@ -90,12 +90,12 @@ def chance_accuracy(
 ) -> Float[np.ndarray, " A"]:
     """Return the accuracy of somebody who gives the same answers to random items.
 
-    1 / C for who gives all answers equally often; the share of a class for who always
-    names it.
+    1 / C for who names all classes equally often; the share of a class for who always
+    names it. Answers that name no class do not count.
     """
-    given = seen.sum(1) + class_prior.sum() / seen.shape[2]
-    share = (given / given.sum(1, keepdims=True))[:, : len(class_prior)]
-    return share @ class_prior
+    n_classes = len(class_prior)
+    given = seen.sum(1)[:, :n_classes] + class_prior.sum() / n_classes
+    return given / given.sum(1, keepdims=True) @ class_prior
 
 
 def spammer_proba(seen: Float[np.ndarray, "A C K"]) -> Float[np.ndarray, " A"]:

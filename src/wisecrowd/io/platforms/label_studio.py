@@ -10,6 +10,7 @@ from wisecrowd.io.questions import (
     from_question,
     is_again,
     note_gold_answers,
+    note_of_items,
 )
 from wisecrowd.io.raw import RawAnnotations
 
@@ -30,16 +31,10 @@ def recognises(content: Any) -> bool:
 def read(
     content: Any, *, task: str | None = None, item: str | None = None
 ) -> RawAnnotations:
-    """Read the choices of one control tag of an export.
+    """Read the choices of one control tag of an export (JSON, not JSON-MIN).
 
-    Parameters
-    ----------
-    content : list
-        The export, parsed (JSON, not JSON-MIN).
-    task : str, optional
-        The name of the tag (``from_name``). Default: the one with the most answers.
-    item : str, optional
-        A field of the task's data to use as the item's id, in place of its number.
+    `task` is the tag's ``from_name``. `item` is a field of the tasks' data that names
+    the items, in place of the tasks' numbers.
     """
     if not recognises(content):
         raise InputError(
@@ -66,6 +61,8 @@ def read(
     if not questions:
         raise InputError(f"none of its {n_rows:,} annotations holds a choice.")
     name, notes = chosen_question(questions, task)
+    if item is None:
+        notes += note_of_items("id", content[0].get("data") or {})
     for item_id in bare:
         questions[name].add(item_id, None, None)
     return _finished(questions[name], notes, n_rows, unused)

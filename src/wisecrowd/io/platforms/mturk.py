@@ -11,6 +11,7 @@ from wisecrowd.io.questions import (
     chosen_question,
     from_question,
     is_again,
+    note_of_items,
 )
 from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import Source, parsed, table_rows
@@ -32,15 +33,8 @@ def read(
 ) -> RawAnnotations:
     """Read the answers to one question of a batch.
 
-    Parameters
-    ----------
-    source : Source
-        The file of results.
-    task : str, optional
-        The name of the question: what follows "Answer.". Default: the one with the
-        most answers.
-    item : str, optional
-        The column to use as the item's id, such as "Input.image_url". Default: HITId.
+    `task` is what follows "Answer.". `item` is a column such as "Input.image_url";
+    without it, an item is a HITId.
     """
     item_column = _item_column(source.columns, item)
     answers = [c for c in source.columns if c.startswith(PREFIX)]
@@ -72,6 +66,9 @@ def read(
         buttons.add(*who, alone)
     buttons.add_to(questions)
     name, notes = chosen_question(questions, task)
+    if item is None:
+        fields = [c for c in source.columns if c.startswith("Input.") and c != gold]
+        notes += note_of_items(item_column, fields)
     for item_id, classes in gold_of.items():
         questions[name].gold[item_id] = classes
     n_rows += again.total()

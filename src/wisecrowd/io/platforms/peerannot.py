@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, named
 from wisecrowd.io.questions import Question, from_question
 from wisecrowd.io.raw import RawAnnotations
 
@@ -47,7 +47,8 @@ def _sides(content: dict[str, Any]) -> str:
     if len(who) > len(content):
         said += (
             " ATTENTION: there are more annotators than items. If it is the other way "
-            "round, turn the object around."
+            "round, turn the object around; a DataFrame with a row per item is "
+            "written so by to_json(orient='index')."
         )
     return said
 
@@ -56,7 +57,7 @@ def checked_answer(answer: Any, item: Any, annotator: Any) -> Any:
     """Return the answer, if it is a name or a number."""
     if isinstance(answer, dict | list):
         raise InputError(
-            f"the answer of annotator {annotator!r} on item {item!r} is a "
+            f"the answer of annotator {named(annotator)} on item {named(item)} is a "
             f"{type(answer).__name__}, not a name or a number: {str(answer)[:60]}."
         )
     return answer

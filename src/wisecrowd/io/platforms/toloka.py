@@ -8,6 +8,7 @@ from wisecrowd.io.questions import (
     chosen_question,
     from_question,
     is_again,
+    note_of_items,
 )
 from wisecrowd.io.raw import RawAnnotations
 from wisecrowd.io.sources import HEADER_AGAIN, Source, table_rows
@@ -34,15 +35,8 @@ def read(
 ) -> RawAnnotations:
     """Read the answers to one output field.
 
-    Parameters
-    ----------
-    source : Source
-        The file of assignments.
-    task : str, optional
-        The output field: what follows "OUTPUT:". Default: the one with most answers.
-    item : str, optional
-        The column that names the item. Default: the only ``INPUT:`` column, or else
-        ``ASSIGNMENT:task_id``.
+    `task` is what follows "OUTPUT:". Without `item`, the only ``INPUT:`` column names
+    the items, or else ``ASSIGNMENT:task_id``.
     """
     item_column = _item_column(source.columns, item)
     fields = [
@@ -71,7 +65,11 @@ def read(
         else:
             _add(questions, row, row[item_column])
     n_rows += unused[HEADER_AGAIN]
-    return _finished(questions, task, n_rows, +unused, item_column)
+    made = _finished(questions, task, n_rows, +unused, item_column)
+    if item is None:
+        inputs = [c for c in source.columns if c.startswith("INPUT:")]
+        made.notes += note_of_items(item_column, inputs)
+    return made
 
 
 # -- inside ---------------------------------------------------------------------

@@ -3,16 +3,17 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from wisecrowd._checks import InputError, listed
+from wisecrowd._checks import InputError, listed, named
 from wisecrowd.annotations.headers import GOLD_NAMES
 from wisecrowd.io.platforms.zooniverse_workflow import EXPERT, Classified, Workflow
 from wisecrowd.io.platforms.zooniverse_workflow import text as text_of
 from wisecrowd.io.questions import (
+    Question,
     chosen_question,
     from_question,
     is_again,
@@ -76,19 +77,11 @@ def read(
     version: str | int | float | None = None,
     item: str | None = None,
 ) -> RawAnnotations:
-    """Read one task of one workflow.
+    """Read one task of one workflow; by default that with most answers.
 
-    Parameters
-    ----------
-    source : Source
-        The export.
-    task, workflow, version : optional
-        The key of a task ("T0") or its question; the id or name of a workflow; one
-        version ("463.55") or all versions that begin with a number ("463"). Default:
-        the task with the most answers, in all versions.
-    item : str, optional
-        A field of the subject's metadata to use as the item's id, in place of the
-        subject's number.
+    `task` is a key ("T0") or a question, `workflow` an id or a name, `version` one
+    ("463.55") or all that begin with a number ("463"). `item` is a field of the
+    subjects' metadata that names the items, in place of the subjects' numbers.
     """
     export = _Export(item, None if version is None else str(version))
     columns = [name for name in USED if name in source.columns]
@@ -222,6 +215,8 @@ class _Export:
             )
         questions = flow.questions(task)
         name, more = chosen_question(questions, task)
+        if not questions[name].n_answers:
+            raise InputError(_said_of_no_class(name, questions, task))
         made = from_question(
             "Zooniverse classification export",
             questions[name],
@@ -275,6 +270,23 @@ def _subject_fields(data: Any) -> dict[str, Any]:
 
 def _is_gold_name(name: str) -> bool:
     return name.lstrip("#!/").lower() in GOLD_NAMES
+
+
+def _said_of_no_class(
+    name: str, questions: Mapping[str, Question], task: str | None
+) -> str:
+    """Say what to do with drawings and texts, of which no labels can be made."""
+    reasons = questions[name].left_out
+    seen = "; ".join(f"{why}: {n:,}" for why, n in reasons.items())
+    others = [key for key, question in questions.items() if question.n_answers]
+    choose = f"Choose another task with task=: {listed(others)}. " if others else ""
+    return (
+        f"{f'task {named(name)} has' if task else 'there is'} no answer that is a "
+        f"class ({seen or 'no answers'}). Labels are made from questions with one "
+        f"answer, surveys and dropdowns. {choose}Turn drawings and "
+        f"texts into classes first, and give a table with the columns item, annotator "
+        f"and answer."
+    )
 
 
 def _count(made: RawAnnotations, why: str, n: int) -> None:

@@ -14,22 +14,12 @@ GLITCHES = 0.01  # share of surveys beside which a shortcut may be ticked all th
 
 
 class Classified(NamedTuple):
-    """Who classified what, in which version of the workflow.
+    """Who classified what, in which version of the workflow."""
 
-    Attributes
-    ----------
-    item : str or None
-        The subject; None if it has no id.
-    annotator, version : str
-        The volunteer and the version of the workflow.
-    is_gold : bool
-        Whether the answers are those of an expert, and therefore gold.
-    """
-
-    item: str | None
+    item: str | None  # None: the subject has no id
     annotator: str
     version: str
-    is_gold: bool
+    is_gold: bool  # the answers of an expert
 
 
 class Workflow:
