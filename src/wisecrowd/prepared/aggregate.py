@@ -63,7 +63,12 @@ class Labels(NamedTuple):
 
 
 def aggregate_prepared(
-    model: Any, prepared: Prepared, out: str | Path, partners: Partners | None = None
+    model: Any,
+    prepared: Prepared,
+    out: str | Path,
+    partners: Partners | None = None,
+    *,
+    force: bool = False,
 ) -> Any:
     """Fit a method to a prepared folder, and write labels, annotators and the model.
 
@@ -82,6 +87,8 @@ def aggregate_prepared(
     partners : Partners, optional
         The other processes. Each writes the labels of its shards, and the first one
         everything else.
+    force : bool
+        Whether to replace files of the same names that no run has written.
 
     Returns
     -------
@@ -110,7 +117,7 @@ def aggregate_prepared(
             "confusion.parquet": partial(write_table, confusion_table(model)),
             "trace.csv": partial(write_table, model.trace_.reset_index()),
         }
-        save(model, out, tables=tables, force=True)
+        save(model, out, tables=tables, force=force)
     return model
 
 

@@ -63,11 +63,6 @@ class Gold(NamedTuple):
 NO_GOLD = Gold(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def is_prepared(path: Path) -> bool:
-    """Return whether `wisecrowd prepare` has written this folder."""
-    return (Path(path) / ABOUT).is_file()
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A prepared folder; make one with :func:`opened`.

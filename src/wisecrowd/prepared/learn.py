@@ -106,7 +106,7 @@ def dawid_skene(model: Any, passes: Passes, trace: Trace) -> End:
             "log_likelihood": float(sums["log_norm"]),
             "log_prior": log_prior(params, prior),
         }
-        return (params, sums), {**terms, "bound": sum(terms.values())}
+        return (params, sums), {**terms, "bound": passes.agreed(sum(terms.values()))}
 
     start: Any = None, passes.total_of_patterns(sums_of_votes)
     params, sums = climb(
@@ -165,7 +165,7 @@ def bcc(model: Any, passes: Passes, trace: Trace) -> End:
             "log_hyperprior": crowd.log_hyperprior(prior, skills.hyper),
         }
         lost = terms["kl_classes"] + terms["kl_annotators"] - terms["log_hyperprior"]
-        bound = float(sums["log_norm"]) - lost
+        bound = passes.agreed(float(sums["log_norm"]) - lost)
         found = Step(sums, params, prior, bound, last.number + 1)
         return found, {**terms, "bound": bound}
 
@@ -256,7 +256,7 @@ def consensus(model: Any, passes: Passes, trace: Trace, scratch: Scratch) -> End
         skills = skills.updated(sums["counts"])
         n_each = sums["items"]
         readings = pool.readings_by(sums["counts"], n_each, skills.priors(), who)
-        gain = predicted(rounds.witnesses(number, readings, sample), who)
+        gain = passes.agreed(predicted(rounds.witnesses(number, readings, sample), who))
         trace.record(bound=gain)
         if number < LEAST_ITERATIONS - 1 or gain >= last + GAIN:
             best, last, at = skills, gain, number

@@ -59,6 +59,13 @@ class Passes:
         """Return the sums over all blocks, from the patterns if there are some."""
         return self.total(of) if self.patterns is None else of(self.patterns)
 
+    def agreed(self, value: float) -> float:
+        """Return the number that the first process has: all stop when it stops.
+
+        The last digits may differ between machines.
+        """
+        return float(self.partners.broadcast(np.asarray(value)))
+
 
 def passes_over(prepared: Prepared, partners: Partners) -> Passes:
     """Read the answers once: choose the sample, and look for patterns."""
