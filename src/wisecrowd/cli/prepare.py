@@ -117,7 +117,7 @@ def aggregate_prepared(
         families, said = opt.groups_from(groups, model.method.name, who)
         model.set_params(groups=families)
         notes = [*notes, *said]
-    if not how["quiet"]:
+    if notes and not how["quiet"]:
         show.say_sentences(notes)
     if distributed:
         _join(model, prepared, out, **how)

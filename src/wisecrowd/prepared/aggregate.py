@@ -68,6 +68,7 @@ def aggregate_prepared(
     out: str | Path,
     partners: Partners | None = None,
     *,
+    scratch: Path | None = None,
     force: bool = False,
 ) -> Any:
     """Fit a method to a prepared folder, and write labels, annotators and the model.
@@ -87,6 +88,9 @@ def aggregate_prepared(
     partners : Partners, optional
         The other processes. Each writes the labels of its shards, and the first one
         everything else.
+    scratch : path, optional
+        Where Consensus keeps arrays with a row per item: a fast disk of this machine.
+        Default: in `out`. What is put there is removed at the end.
     force : bool
         Whether to replace files of the same names that no run has written.
 
@@ -106,8 +110,8 @@ def aggregate_prepared(
     passes = passes_over(prepared, partners)
     show = getattr(model, "progress", False) if partners.rank == 0 else False
     total = getattr(model, "max_iter", 1)
-    with Trace(model.method.name, total, show) as trace, _scratch(out) as scratch:
-        labels = _labels_by(model, passes, trace, scratch)
+    with Trace(model.method.name, total, show) as trace, _scratch(out, scratch) as rows:
+        labels = _labels_by(model, passes, trace, rows)
         sums = _write_labels(passes, labels.of, out)
         _remember(model, passes, labels, sums)
         model.trace_ = trace.frame()
@@ -122,10 +126,10 @@ def aggregate_prepared(
 
 
 @contextmanager
-def _scratch(out: Path) -> Iterator[Scratch]:
-    """Give a folder for arrays with a row per item, beside what will be written."""
+def _scratch(out: Path, place: Path | None) -> Iterator[Scratch]:
+    """Give a folder for arrays with a row per item."""
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".scratch-", dir=out) as folder:
+    with tempfile.TemporaryDirectory(prefix=".scratch-", dir=place or out) as folder:
         yield Scratch(Path(folder))
 
 

@@ -5,10 +5,13 @@ import pickle
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from subprocess import PIPE
+from typing import Any, NamedTuple
 
 from wisecrowd._checks import InputError, whole_number
 from wisecrowd.persist import load
@@ -40,26 +43,47 @@ def aggregate_in_processes(
     if n_processes == 1:
         return aggregate_prepared(model, prepared, out, force=force)
     prepared.part(0, n_processes)  # refused if there are too few shards
-    address = f"127.0.0.1:{_free_port()}"
-    job = {"model": model, "prepared": prepared, "out": Path(out), "force": force}
-    command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    where = {"address": f"127.0.0.1:{_free_port()}", "size": n_processes}
     workers: list[Any] = []
-    try:
-        for rank in range(n_processes):
-            pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-            worker = subprocess.Popen(command, **pipe, env=one_thread)  # type: ignore[call-overload]
-            workers.append(worker)
-            where = {"address": address, "size": n_processes, "rank": rank}
-            worker.stdin.write(pickle.dumps({**job, "where": where}))
-            worker.stdin.close()
-        _wait(workers)
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
-            worker.stdout.close()
+    with tempfile.TemporaryDirectory(prefix=".scratch-", dir=out) as scratch:
+        how = {"scratch": Path(scratch), "force": force}
+        try:
+            for rank in range(n_processes):
+                job = Job((model, prepared, out), how, {**where, "rank": rank})
+                workers.append(_started(job))
+            _wait(workers)
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+                worker.stdout.close()
     return load(out)
+
+
+class Job(NamedTuple):
+    """What one process is told: what to do, how, and which of them it is."""
+
+    given: tuple[Any, Prepared, Path]
+    how: dict[str, Any]
+    where: dict[str, Any]
+
+
+class Reply(NamedTuple):
+    """What it says at the end: why it gave up, and what it warns of."""
+
+    refused: str | None
+    warnings: list[str]
+
+
+def _started(job: Job) -> Any:
+    command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+    worker = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, env=one_thread)
+    with suppress(OSError), worker.stdin as pipe:  # type: ignore[union-attr]
+        pipe.write(pickle.dumps(tuple(job)))
+    return worker
 
 
 def _wait(workers: list[Any]) -> None:
@@ -69,15 +93,13 @@ def _wait(workers: list[Any]) -> None:
             time.sleep(POLL)  # the one that has failed may be another
             break
         time.sleep(POLL)
-    for worker in workers:
-        if worker.poll() is None:
-            continue
-        reply = worker.stdout.read()
-        for sentence in pickle.loads(reply)["warnings"] if reply else []:
+    texts = [worker.stdout.read() for worker in workers if worker.poll() is not None]
+    replies = [Reply(*pickle.loads(text)) for text in texts if text]
+    for reply in replies:
+        if reply.refused not in (None, PARTNER_DIED):
+            raise InputError(reply.refused)
+        for sentence in reply.warnings:
             warnings.warn(sentence, stacklevel=3)
-        refused = pickle.loads(reply)["refused"] if reply else None
-        if refused is not None and refused != PARTNER_DIED:
-            raise InputError(refused)
     if any(worker.poll() != 0 for worker in workers):
         raise InputError(PARTNER_DIED)
 
@@ -91,18 +113,17 @@ def _free_port() -> int:
 
 def work() -> None:
     """Do the part of one process; the job comes on standard input."""
-    job = pickle.load(sys.stdin.buffer)
+    job = Job(*pickle.load(sys.stdin.buffer))
     refused = None
     with warnings.catch_warnings(record=True) as said:
         try:
-            partners = OverJax(**job["where"])
-            folder = job["prepared"], job["out"]
-            aggregate_prepared(job["model"], *folder, partners, force=job["force"])
+            partners = OverJax(**job.where)
+            aggregate_prepared(*job.given, partners, **job.how)
             partners.part()
         except InputError as error:
             refused = str(error)
-    told = [str(w.message) for w in said] if job["where"]["rank"] == 0 else []
-    sys.stdout.buffer.write(pickle.dumps({"refused": refused, "warnings": told}))
+    told = [str(w.message) for w in said] if job.where["rank"] == 0 else []
+    sys.stdout.buffer.write(pickle.dumps((refused, told)))
     sys.stdout.flush()
     # Not by the usual way: JAX would wait for a partner that may be dead.
     os._exit(0 if refused is None else 2)
