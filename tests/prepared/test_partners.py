@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from threading import Barrier, Thread
 
 import numpy as np
@@ -141,7 +142,7 @@ def test_a_process_that_is_killed_ends_the_others_in_one_sentence(
     wait = processes._wait
 
     def kill_one_and_wait(workers):
-        while not list((tmp_path / "run").glob(".scratch-*/.scratch-*")):
+        while not list((tmp_path / "run").glob(".work-*/.work-*")):
             assert all(worker.poll() is None for worker in workers)
             time.sleep(0.01)
         os.kill(workers[1].pid, signal.SIGKILL)
@@ -159,6 +160,28 @@ def test_what_a_process_refuses_is_its_sentence(prepared, tmp_path):
     model = wc.BCC(dependence=7)
     with pytest.raises(wc.InputError, match=r"^dependence=7 must be 'learn' or from"):
         aggregate_in_processes(model, prepared[3], tmp_path / "run", 2, force=False)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_all_processes_and_leaves_nothing(prepared, tmp_path):
+    run = tmp_path / "run"
+    command = [sys.executable, "-m", "wisecrowd", "aggregate", prepared[3].path]
+    forever = ("-m", "bcc", "--set", "max_iter=1000000", "--set", "tol=none")
+    command += ["--out", run, "--processes", "2", *forever]
+    parent = subprocess.Popen(map(str, command), stderr=subprocess.PIPE, text=True)
+    while len(list(run.glob(".work-*/.work-*"))) < 2:
+        assert parent.poll() is None
+        time.sleep(0.01)
+    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+    workers = [Path("/proc", pid) for pid in children.read_text().split()]
+    assert len(workers) == 2
+    parent.send_signal(signal.SIGINT)
+    assert "interrupted; nothing was written" in parent.communicate()[1]
+    ends = time.monotonic() + 20
+    while any((w / "exe").exists() for w in workers) and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert not any((worker / "exe").exists() for worker in workers)
+    assert not list(run.iterdir())
 
 
 def cluster(folder, run, *more, size=2):
@@ -201,7 +224,7 @@ def test_a_cluster_starts_the_processes_and_the_first_one_speaks(prepared, tmp_p
 def test_in_a_cluster_too_a_partner_that_dies_is_one_sentence(prepared, tmp_path):
     forever = ("-m", "bcc", "--set", "max_iter=1000000", "--set", "tol=none")
     first, second = cluster(prepared[3].path, tmp_path / "run", *forever)
-    while len(list((tmp_path / "run").glob(".scratch*"))) < 2:
+    while len(list((tmp_path / "run").glob(".work-*"))) < 2:
         assert first.poll() is second.poll() is None
         time.sleep(0.01)
     second.kill()

@@ -94,6 +94,28 @@ def test_classes_and_other_answers_are_in_the_given_order(tmp_path):
     )
 
 
+def test_a_file_that_wisecrowd_wrote_keeps_its_classes_and_empty_names(tmp_path):
+    answers = wc.Annotations.from_triples(
+        ["a", "a", ""], ["x", "y", "x"], ["no", "yes", "?"],
+        classes=["yes", "no", "maybe"], answers=["?"],
+    )  # fmt: skip
+    path = wc.write_annotations(answers, tmp_path / "answers.parquet")
+    assert_same(prepare(path, tmp_path / "p"), answers)
+    answers.to_frame().to_parquet(tmp_path / "other.parquet")
+    other = prepare(tmp_path / "other.parquet", tmp_path / "o")
+    assert_same(other, wc.read_annotations(tmp_path / "other.parquet"))
+    assert other.about["n_answers"] == 2
+
+
+def test_quotation_marks_in_names_do_no_harm(tmp_path):
+    rows = {'the "item"': ["o'", '"'], "who; --": ["a", "b"], "an'swer": ["'", '"']}
+    path = tmp_path / "it's.parquet"
+    pd.DataFrame(rows).to_parquet(path)
+    columns = dict(zip(("item", "annotator", "answer"), rows, strict=True))
+    folder = prepare(path, tmp_path / "o'p", **columns)
+    assert_same(folder, wc.read_annotations(path, **columns))
+
+
 def test_a_row_group_has_whole_items(file, tmp_path, monkeypatch):
     monkeypatch.setattr(write, "LEAST_ROWS", 100)
     folder = prepare(file, tmp_path / "p", shards=2)

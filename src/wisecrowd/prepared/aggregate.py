@@ -1,9 +1,7 @@
 """Labels of a prepared folder: learned in passes, pooled, and written in shards."""
 
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, one_of, random_numbers
-from wisecrowd._files import replacing
+from wisecrowd._files import replacing, temporary_folder
 from wisecrowd._types import Array
 from wisecrowd.annotations.groups import group_codes
 from wisecrowd.answers import Answers
@@ -110,8 +108,11 @@ def aggregate_prepared(
     passes = passes_over(prepared, partners)
     show = getattr(model, "progress", False) if partners.rank == 0 else False
     total = getattr(model, "max_iter", 1)
-    with Trace(model.method.name, total, show) as trace, _scratch(out, scratch) as rows:
-        labels = _labels_by(model, passes, trace, rows)
+    with (
+        Trace(model.method.name, total, show) as trace,
+        temporary_folder(scratch or out) as work,
+    ):
+        labels = _labels_by(model, passes, trace, Scratch(work))
         sums = _write_labels(passes, labels.of, out)
         _remember(model, passes, labels, sums)
         model.trace_ = trace.frame()
@@ -123,14 +124,6 @@ def aggregate_prepared(
         }
         save(model, out, tables=tables, force=force)
     return model
-
-
-@contextmanager
-def _scratch(out: Path, place: Path | None) -> Iterator[Scratch]:
-    """Give a folder for arrays with a row per item."""
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".scratch-", dir=place or out) as folder:
-        yield Scratch(Path(folder))
 
 
 def _labels_by(model: Any, passes: Passes, trace: Trace, scratch: Scratch) -> Labels:

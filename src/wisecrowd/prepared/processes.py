@@ -2,18 +2,20 @@
 
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE
+from threading import Thread
 from typing import Any, NamedTuple
 
 from wisecrowd._checks import InputError, whole_number
+from wisecrowd._files import temporary_folder
 from wisecrowd.persist import load
 from wisecrowd.prepared.aggregate import aggregate_prepared
 from wisecrowd.prepared.folder import Prepared
@@ -44,11 +46,10 @@ def aggregate_in_processes(
         return aggregate_prepared(model, prepared, out, force=force)
     prepared.part(0, n_processes)  # refused if there are too few shards
     out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
     where = {"address": f"127.0.0.1:{_free_port()}", "size": n_processes}
     workers: list[Any] = []
-    with tempfile.TemporaryDirectory(prefix=".scratch-", dir=out) as scratch:
-        how = {"scratch": Path(scratch), "force": force}
+    with temporary_folder(out) as scratch:
+        how = {"scratch": scratch, "force": force}
         try:
             for rank in range(n_processes):
                 job = Job((model, prepared, out), how, {**where, "rank": rank})
@@ -58,7 +59,9 @@ def aggregate_in_processes(
             for worker in workers:
                 worker.kill()
                 worker.wait()
-                worker.stdout.close()
+                for pipe in (worker.stdin, worker.stdout):
+                    with suppress(OSError):
+                        pipe.close()
     return load(out)
 
 
@@ -81,8 +84,10 @@ def _started(job: Job) -> Any:
     command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
     worker = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, env=one_thread)
-    with suppress(OSError), worker.stdin as pipe:  # type: ignore[union-attr]
+    pipe: Any = worker.stdin  # stays open: a worker ends when this process does
+    with suppress(OSError):
         pipe.write(pickle.dumps(tuple(job)))
+        pipe.flush()
     return worker
 
 
@@ -111,9 +116,16 @@ def _free_port() -> int:
         return port
 
 
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()  # nothing comes but the end
+    os._exit(2)
+
+
 def work() -> None:
     """Do the part of one process; the job comes on standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
     job = Job(*pickle.load(sys.stdin.buffer))
+    Thread(target=_end_with_parent, daemon=True).start()
     refused = None
     with warnings.catch_warnings(record=True) as said:
         try:

@@ -5,12 +5,10 @@ The sorted rows are read once: items get their codes as they come.
 """
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wisecrowd._checks import InputError, listed, whole_number
-from wisecrowd._files import write_whole
+from wisecrowd._files import temporary_folder, write_whole
 from wisecrowd._types import Array, Ids
 from wisecrowd.annotations.headers import ROLES
 from wisecrowd.annotations.vocabulary import answer_names, positions
 from wisecrowd.io.columns import WHOLE, retyped
-from wisecrowd.io.long_tables import long_columns
+from wisecrowd.io.long_tables import long_columns, stored_names
 from wisecrowd.io.read import files_in
 from wisecrowd.io.sources import errors_that_name, recognised, text_batches
 from wisecrowd.prepared.folder import (
@@ -78,7 +76,9 @@ def prepare(
     files = files_in(paths)
     out.mkdir(parents=True, exist_ok=True)
     with _database(out) as database:
-        _gather(database, files, columns)
+        stored = _gather(database, files, columns)
+        if classes is None and answers is None:
+            classes, answers = stored
         about = _written(database, out, shards, classes, answers)
     about = {"format": FORMAT, "version": VERSION, **about}
     write_whole(out / ABOUT, json.dumps(about, indent=1).encode())
@@ -110,50 +110,69 @@ def _database(out: Path) -> Iterator[Any]:
             "prepare needs DuckDB, which is not installed: pip install "
             "'wisecrowd[scale]'."
         ) from None
-    work = tempfile.mkdtemp(prefix=".work-", dir=out)
-    try:
-        with duckdb.connect(f"{work}/answers.duckdb") as database:
-            database.execute(f"SET memory_limit = '{MEMORY}'")
-            database.execute(f"SET temp_directory = '{_quoted(work)}'")
-            database.execute("SET preserve_insertion_order = false")
-            yield database
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with (
+        temporary_folder(out) as work,
+        duckdb.connect(f"{work}/answers.duckdb") as database,
+    ):
+        database.execute(f"SET memory_limit = '{MEMORY}'")
+        database.execute(f"SET temp_directory = '{_quoted(work)}'")
+        database.execute("SET preserve_insertion_order = false")
+        yield database
 
 
 # -- reading -----------------------------------------------------------------------
 
 
-def _gather(database: Any, files: Sequence[Any], columns: Any) -> None:
-    """Make the table `given` of item, annotator and answer, from all files."""
-    parts, numbers = [], []
+class Part(NamedTuple):
+    """The answers of one file.
+
+    Attributes
+    ----------
+    name : str
+        Of the table or view in the database.
+    are_whole : list of bool
+        Whether item, annotator and answer are whole numbers; else they are text.
+    stored : dict
+        Classes and other answers, in a file that wisecrowd wrote.
+    """
+
+    name: str
+    are_whole: list[bool]
+    stored: dict[str, Any]
+
+
+def _gather(
+    database: Any, files: Sequence[Any], columns: Any
+) -> tuple[Ids | None, Ids | None]:
+    """Make the table `given` of all files; return the classes that one has stored."""
+    parts = []
     for place, path in enumerate(files):
         with errors_that_name(path):
             part = _parquet if recognised(path).kind == "parquet" else _text
-            name, is_number = part(database, path, f"file_{place}", columns)
-        parts.append(name)
-        numbers.append(is_number)
-    same = [all(kind) for kind in zip(*numbers, strict=True)]
+            parts.append(part(database, path, f"file_{place}", columns))
+    same = [all(kind) for kind in zip(*(p.are_whole for p in parts), strict=True)]
     chosen = ", ".join(
         role if is_number else f"CAST({role} AS VARCHAR) AS {role}"
         for role, is_number in zip(ROLES, same, strict=True)
     )
-    united = " UNION ALL ".join(f"SELECT {chosen} FROM {name}" for name in parts)
+    united = " UNION ALL ".join(f"SELECT {chosen} FROM {part.name}" for part in parts)
     database.execute(f"CREATE VIEW given AS {united}")
+    stored = parts[0].stored if len(parts) == 1 else {}
+    return stored.get("classes"), stored.get("answers")
 
 
-def _parquet(
-    database: Any, path: Any, name: str, columns: Any
-) -> tuple[str, list[bool]]:
-    """Make a view of a Parquet file; return its name, and which columns are whole."""
+def _parquet(database: Any, path: Any, name: str, columns: Any) -> Part:
+    """Make a view of a Parquet file."""
     schema = pq.read_schema(path)
-    names = long_columns(schema.names, columns)
+    names, stored = long_columns(schema.names, columns), stored_names(schema)
+    are_whole = [pa.types.is_integer(schema.field(names[r]).type) for r in ROLES]
     file = f"read_parquet('{_quoted(path)}')"
-    database.execute(f"CREATE VIEW {name} AS {_rows_of(file, names)}")
-    return name, [pa.types.is_integer(schema.field(names[r]).type) for r in ROLES]
+    rows = _rows_of(file, names, are_whole, empty_is_name=stored is not None)
+    database.execute(f"CREATE VIEW {name} AS {rows}")
+    return Part(name, are_whole, stored or {})
 
 
-def _text(database: Any, path: Any, name: str, columns: Any) -> tuple[str, list[bool]]:
+def _text(database: Any, path: Any, name: str, columns: Any) -> Part:
     """Copy a text table into the database, one batch at a time."""
     source = recognised(path)
     if source.kind != "table":
@@ -168,17 +187,31 @@ def _text(database: Any, path: Any, name: str, columns: Any) -> tuple[str, list[
     batches = (batch.cast(schema) for batch in text_batches(source, wanted))
     reader = pa.RecordBatchReader.from_batches(schema, batches)
     database.register("batches", reader)
-    database.execute(f"CREATE TABLE {name} AS {_rows_of('batches', names)}")
+    are_whole = [False] * len(ROLES)
+    rows = _rows_of("batches", names, are_whole)
+    database.execute(f"CREATE TABLE {name} AS {rows}")
     database.unregister("batches")
-    return name, [False] * len(ROLES)
+    return Part(name, are_whole, {})
 
 
-def _rows_of(source: str, names: dict[str, str]) -> str:
+def _rows_of(
+    source: str,
+    names: dict[str, str],
+    are_whole: list[bool],
+    *,
+    empty_is_name: bool = False,
+) -> str:
     """Return the query for the rows that have an item, an annotator and an answer.
 
-    Where the answers are numbered, one that is there twice counts once.
+    An empty text is a missing value, unless wisecrowd wrote the file. Where the
+    answers are numbered, one that is there twice counts once.
     """
-    chosen = ", ".join(f"{_column(names[role])} AS {role}" for role in ROLES)
+    chosen = ", ".join(
+        f"{_column(names[role])} AS {role}"
+        if is_whole or empty_is_name
+        else f"nullif(CAST({_column(names[role])} AS VARCHAR), '') AS {role}"
+        for role, is_whole in zip(ROLES, are_whole, strict=True)
+    )
     present = " AND ".join(f"{role} IS NOT NULL" for role in ROLES)
     if "id" not in names:
         return f"SELECT * FROM (SELECT {chosen} FROM {source}) WHERE {present}"
