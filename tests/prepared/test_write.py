@@ -141,7 +141,7 @@ def test_what_cannot_be_prepared_is_a_sentence(name, text, said, tmp_path):
     (tmp_path / name).write_text(text)
     with pytest.raises(wc.InputError, match=said):
         prepare(tmp_path / name, tmp_path / "p")
-    assert not list(tmp_path.glob("p/.work*"))
+    assert not list(tmp_path.glob("p/*")) + list(tmp_path.glob("p/.*"))
 
 
 def test_a_folder_with_other_files_is_never_replaced(file, tmp_path):

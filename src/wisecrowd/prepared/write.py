@@ -74,35 +74,38 @@ def prepare(
     out = Path(out)
     _check_place(out, force=force)
     files = files_in(paths)
-    out.mkdir(parents=True, exist_ok=True)
-    with _database(out) as database:
+    with temporary_folder(out) as work, _database(work) as database:
         stored = _gather(database, files, columns)
         if classes is None and answers is None:
             classes, answers = stored
-        about = _written(database, out, shards, classes, answers)
-    about = {"format": FORMAT, "version": VERSION, **about}
-    write_whole(out / ABOUT, json.dumps(about, indent=1).encode())
+        about = _written(database, work, shards, classes, answers)
+        about = {"format": FORMAT, "version": VERSION, **about}
+        _put_in_place(work, out, json.dumps(about, indent=1).encode())
     return opened(out)
 
 
 def _check_place(out: Path, *, force: bool) -> None:
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file, but a folder is needed. Choose another.")
-    held = sorted(out.iterdir()) if out.is_dir() else []
-    if held and not (force and (out / ABOUT).is_file()):
-        hint = " or pass --force" if (out / ABOUT).is_file() else ""
+    ours = (out / ABOUT).is_file()
+    if out.is_dir() and any(out.iterdir()) and not (force and ours):
+        hint = " or pass --force" if ours else ""
         raise InputError(f"{out} is not empty. Choose a new folder{hint}.")
-    for path in held:  # the one that says that the folder is whole goes first
-        if path.name == ABOUT:
-            path.unlink()
-    for path in held:
-        if path.suffix == ".parquet":
-            path.unlink()
+
+
+def _put_in_place(work: Path, out: Path, about: bytes) -> None:
+    """Replace the old files by the new ones; no reader takes a mixture for a folder."""
+    (out / ABOUT).unlink(missing_ok=True)
+    for path in out.glob("*.parquet"):
+        path.unlink()
+    for path in work.glob("*.parquet"):
+        path.rename(out / path.name)
+    write_whole(out / ABOUT, about)
 
 
 @contextmanager
-def _database(out: Path) -> Iterator[Any]:
-    """Give a database that works on disk, inside the folder that is written."""
+def _database(work: Path) -> Iterator[Any]:
+    """Give a database that works on disk, in this folder."""
     try:
         import duckdb
     except ImportError:
@@ -110,10 +113,7 @@ def _database(out: Path) -> Iterator[Any]:
             "prepare needs DuckDB, which is not installed: pip install "
             "'wisecrowd[scale]'."
         ) from None
-    with (
-        temporary_folder(out) as work,
-        duckdb.connect(f"{work}/answers.duckdb") as database,
-    ):
+    with duckdb.connect(f"{work}/answers.duckdb") as database:
         database.execute(f"SET memory_limit = '{MEMORY}'")
         database.execute(f"SET temp_directory = '{_quoted(work)}'")
         database.execute("SET preserve_insertion_order = false")
