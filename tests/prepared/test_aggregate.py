@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import wisecrowd as wc
+from wisecrowd.prepared import aggregate, write
 from wisecrowd.prepared import passes as reading
-from wisecrowd.prepared import write
 from wisecrowd.prepared.aggregate import aggregate_prepared
 from wisecrowd.prepared.partners import Alone
 from wisecrowd.prepared.write import prepare
@@ -207,6 +207,36 @@ def test_a_run_has_the_model_and_its_tables(crowd, prepared, tmp_path):
     assert_array_equal(loaded.predict(crowd[0]), found.predict(crowd[0]))
     aggregate_prepared(wc.MajorityVote(), prepared[1], tmp_path)
     assert len(list(tmp_path.glob("labels/*"))) == 1, "shards of the earlier run"
+
+
+def test_tables_that_need_more_memory_than_there_is_are_refused(
+    prepared, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(aggregate, "free_memory", lambda: 1000.0)
+    with pytest.raises(wc.InputError, match=r"there are \d+ annotators and 3 classes"):
+        aggregate_prepared(wc.BCC(), prepared[1], tmp_path)
+
+
+def test_a_run_that_fails_leaves_the_labels_of_the_one_before(
+    prepared, tmp_path, monkeypatch
+):
+    aggregate_prepared(wc.MajorityVote(), prepared[3], tmp_path)
+    before = labels_of(tmp_path)
+    calls = []
+
+    def failing(*given):
+        calls.append(given)
+        if len(calls) == 3:
+            raise OSError("the disk is full")
+        return write_shard(*given)
+
+    write_shard = aggregate._write_shard
+    monkeypatch.setattr(aggregate, "_write_shard", failing)
+    with pytest.raises(OSError, match="full"):
+        aggregate_prepared(wc.BCC(), prepared[3], tmp_path)
+    pd.testing.assert_frame_equal(labels_of(tmp_path), before)
+    aggregate_prepared(wc.BCC(), prepared[1], tmp_path)
+    assert not (tmp_path / ".labels-new").exists()
 
 
 def test_a_method_that_needs_all_items_in_memory_is_refused(prepared, tmp_path):

@@ -1,5 +1,7 @@
 """Labels of a prepared folder: learned in passes, pooled, and written in shards."""
 
+import math
+import shutil
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wisecrowd._checks import InputError, listed, one_of, random_numbers
-from wisecrowd._files import replacing, temporary_folder
+from wisecrowd._checks import InputError, counted, listed, one_of, random_numbers
+from wisecrowd._files import temporary_folder
 from wisecrowd._types import Array
 from wisecrowd.annotations.groups import group_codes
+from wisecrowd.annotations.sizes import free_memory
 from wisecrowd.answers import Answers
 from wisecrowd.base import Learned
 from wisecrowd.fit.collapse import said_of_lost
@@ -40,7 +43,8 @@ from wisecrowd.skills import Tally, Votes
 from wisecrowd.skills.confusion_matrices import DOUBT
 from wisecrowd.skills.tally import vote_shares
 
-LABELS = "labels"  # the folder of the labels, in that of the run
+LABELS, NEW_LABELS = "labels", ".labels-new"  # folders in that of the run
+N_TABLES = 21  # of annotators, classes and answers, held when confusion.parquet is made
 METHODS = ("majority-vote", "dawid-skene", "bcc", "consensus")
 SKIPPED = 1 << 20  # random numbers that are drawn at a time, not to be used
 
@@ -105,6 +109,9 @@ def aggregate_prepared(
     partners, out = partners or Alone(), Path(out)
     if hasattr(model, "_check_dependence"):
         model._check_dependence()
+    _check_memory(prepared)
+    if partners.rank == 0:
+        shutil.rmtree(out / NEW_LABELS, ignore_errors=True)  # of a run that was killed
     passes = passes_over(prepared, partners)
     show = getattr(model, "progress", False) if partners.rank == 0 else False
     total = getattr(model, "max_iter", 1)
@@ -117,6 +124,7 @@ def aggregate_prepared(
         _remember(model, passes, labels, sums)
         model.trace_ = trace.frame()
     if partners.rank == 0:
+        _put_in_place(out)
         tables = {
             "annotators.csv": partial(write_table, annotator_table(model)),
             "confusion.parquet": partial(write_table, confusion_table(model)),
@@ -124,6 +132,17 @@ def aggregate_prepared(
         }
         save(model, out, tables=tables, force=force)
     return model
+
+
+def _check_memory(prepared: Prepared) -> None:
+    needed, free = 8.0 * N_TABLES * math.prod(prepared.shape[1:]), free_memory()
+    if needed > free:
+        sizes = zip(prepared.shape[1:3], ("annotator", "class"), strict=True)
+        raise InputError(
+            f"the fit would need about {needed / 2**30:,.1f} GB of memory, and "
+            f"{free / 2**30:,.1f} GB are free: there are "
+            f"{' and '.join(counted(*size) for size in sizes)}. Merge classes."
+        )
 
 
 def _labels_by(model: Any, passes: Passes, trace: Trace, scratch: Scratch) -> Labels:
@@ -264,18 +283,24 @@ def _names_of(prepared: Prepared, codes: Array) -> Array:
 
 def _write_labels(passes: Passes, of: Proba, out: Path) -> Sums:
     """Write the labels of this process's shards; return sums over all items."""
-    folder, prepared = out / LABELS, passes.prepared
+    folder, prepared = out / NEW_LABELS, passes.prepared
     folder.mkdir(exist_ok=True)
-    if passes.partners.rank == 0:
-        for path in folder.glob("labels-*.parquet"):
-            if int(path.stem.rsplit("-", 1)[1]) >= prepared.about["n_shards"]:
-                path.unlink()  # of an earlier run
     sums: Sums = {}
     for shard in prepared.shards:
         one = replace(prepared, shards=range(shard, shard + 1))
-        with replacing(folder / file_name(LABELS, shard)) as path:
-            _write_shard(one, passes.sampled, of, path, sums)
+        path = folder / file_name(LABELS, shard)
+        _write_shard(one, passes.sampled, of, path, sums)
     return passes.partners.sum(sums)
+
+
+def _put_in_place(out: Path) -> None:
+    """Replace the labels of an earlier run, now that all shards are there."""
+    (out / LABELS).mkdir(exist_ok=True)
+    for path in (out / LABELS).glob(f"{LABELS}-*.parquet"):
+        path.unlink()
+    for path in (out / NEW_LABELS).iterdir():
+        path.rename(out / LABELS / path.name)
+    (out / NEW_LABELS).rmdir()
 
 
 def _write_shard(

@@ -18,7 +18,7 @@ from wisecrowd.prepared.partners import Partners
 
 Sums = dict[str, Any]
 OfBlock = Callable[[Block], Sums]
-MOST_PATTERNS = 200_000
+MOST_PATTERNS = 200_000  # with more, a pass over them saves little
 SEED = 0  # of the items that are looked at more closely
 
 
@@ -142,8 +142,8 @@ class Patterns:
 
     The answers of a panel of A annotators on an item, and its gold, are one number:
     Σₐ (1 + answer) (K + 1)ᵃ, with 0 for no answer. A panel is small if that number has
-    64 bits. Items with the same one have the same labels, so EM needs to see only one
-    of them, and how many they are.
+    at most 53 bits. Items with the same number have the same labels, so EM needs to see
+    only one of them, and how many they are.
     """
 
     def __init__(self, shape: tuple[int, int, int, int]) -> None:
@@ -175,14 +175,11 @@ class Patterns:
 
     def block(self, partners: Partners) -> Block | None:
         """Return the patterns of all processes as items; None if they do not help."""
-        useless = np.array(
-            float(self.places is None or len(self.codes) > MOST_PATTERNS)
-        )
-        if partners.sum(useless) > 0 or self.places is None:
+        many = self.places is None or len(self.codes) > MOST_PATTERNS
+        if partners.sum(np.array(float(many))) > 0 or self.places is None:
             return None
-        rows = gathered(
-            partners, np.stack([self.codes, self.times], 1).astype(np.int64)
-        )
+        mine = np.stack([self.codes, self.times.astype(np.int64)], axis=1)
+        rows = gathered(partners, mine)
         self.codes, self.times = np.empty(0, np.int64), np.empty(0)
         self._merge(*rows.T)
         digit = self.codes[:, None] // self.places
