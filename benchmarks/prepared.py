@@ -1,6 +1,6 @@
 """Answers beyond memory: seconds and peak memory of prepare and aggregate.
 
-    python benchmarks/prepared.py 1e6 --folder /tmp/beyond --method bcc
+    python benchmarks/prepared.py 1e6 --folder beyond/ --method bcc
 
 simulates so many answers (ten per item), straight to Parquet in scattered order, and
 runs both commands in processes of their own. Prints one line of JSON per command.
