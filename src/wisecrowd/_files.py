@@ -168,6 +168,24 @@ def _remove(path: Path) -> None:
     _unfinished.discard(path)
 
 
+@contextmanager
+def temporary_folder(place: Path) -> Iterator[Path]:
+    """Give a folder for what nobody needs at the end, after a signal neither.
+
+    Parameters
+    ----------
+    place : path
+        The folder that it is in; made if need be.
+    """
+    folder = place / f".work-{secrets.token_hex(8)}"
+    _unfinished.add(folder)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+
+
 # -- several files that belong together ---------------------------------------------
 
 

@@ -81,7 +81,10 @@ class Answers:
         """How often each annotator gave each answer about each item, [N, A * K]."""
         column = self.annotator.astype(np.int64) * self.n_answers + self.answer
         shape = (self.n_items, self.n_annotators * self.n_answers)
-        return sparse.csr_matrix((np.ones(len(self)), (self.item, column)), shape)
+        rows = np.ones(len(self)), column, self.row_start
+        made = sparse.csr_matrix(rows, shape)
+        made.sum_duplicates()
+        return made
 
     @cached_property
     def transposed(self) -> sparse.csr_matrix:

@@ -23,6 +23,7 @@ from wisecrowd.cli.fit import fit
 from wisecrowd.cli.glitches import glitches
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
+from wisecrowd.cli.prepare import prepare
 from wisecrowd.cli.report import report
 from wisecrowd.cli.reproduce import reproduce
 from wisecrowd.cli.review import review
@@ -173,7 +174,7 @@ def _about(
 
 for command, words in (
     (demo, "demo"), (fit, "fit"), (predict, "predict"), (aggregate, "aggregate"),
-    (report, "report"), (explain, "explain"), (review, "review"),
+    (prepare, "prepare"), (report, "report"), (explain, "explain"), (review, "review"),
     (compare, "compare"), (methods, "methods"), (simulate, "simulate"),
     (glitches, "simulate glitches"), (reproduce, "reproduce"), (cite, "cite"),
 ):  # fmt: skip

@@ -76,6 +76,20 @@ SettledAt = Annotated[
         help="Share of the settled items whose label may be expected to be wrong.",
     ),
 ]
+Processes = Annotated[
+    int,
+    typer.Option(
+        min=1, help="Of a prepared folder: processes here that share the work."
+    ),
+]
+Distributed = Annotated[
+    bool,
+    typer.Option(
+        "--distributed",
+        help="Of a prepared folder: be one of the processes that Slurm, Open MPI or "
+        "Kubernetes has started with this command.",
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option(

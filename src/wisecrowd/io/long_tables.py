@@ -47,7 +47,7 @@ def long_text(source: Source, given: Given) -> RawAnnotations:
 def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
     """Read a Parquet file, and the list of classes that wisecrowd may have stored."""
     names = long_columns(schema.names, given)
-    kept = _stored(schema)
+    kept = stored_names(schema)
     # One column at a time: text takes more memory than codes.
     columns = {
         role: coded(
@@ -60,7 +60,7 @@ def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
     return _checked_roles(found, names, schema.names, given)
 
 
-def _stored(schema: Any) -> dict[str, Any] | None:
+def stored_names(schema: Any) -> dict[str, Any] | None:
     """Return the classes in a file that wisecrowd wrote, None in other files."""
     kept = (schema.metadata or {}).get(METADATA)
     if kept is None:

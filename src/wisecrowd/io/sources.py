@@ -257,15 +257,21 @@ def whole_table(
     stands in the table again, as after ``cat a.csv b.csv``, is left out, and counted
     in `left_out`.
     """
-    batches = []
+    batches = list(text_batches(source, columns, left_out))
+    if not sum(batch.num_rows for batch in batches):
+        raise InputError(NO_ROWS)
+    return pa.Table.from_batches(batches)
+
+
+def text_batches(
+    source: Source, columns: Sequence[str], left_out: Counter[str] | None = None
+) -> Iterator[Any]:
+    """Yield what :func:`whole_table` returns, one Arrow batch at a time."""
     for batch in table_batches(source, columns):
         kept = _without_header(batch, source)
         if left_out is not None and len(kept) < len(batch):
             left_out[HEADER_AGAIN] += len(batch) - len(kept)
-        batches.append(_without_marks(kept))
-    if not sum(batch.num_rows for batch in batches):
-        raise InputError(NO_ROWS)
-    return pa.Table.from_batches(batches)
+        yield _without_marks(kept)
 
 
 def parse_options(source: Source) -> tuple[Any, Any]:

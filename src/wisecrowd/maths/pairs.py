@@ -146,6 +146,18 @@ def counts(pairs: Pairs, proba: Float[np.ndarray, "N C"]) -> Counts:
     )
 
 
+def counts_of(table: Float[np.ndarray, "A C K"]) -> Counts:
+    """Return soft counts that are in a table, under a prior that all share."""
+    n_annotators, n_classes, n_answers = table.shape
+    each = table.transpose(0, 2, 1).reshape(-1, n_classes)
+    said = np.tile(np.arange(n_answers), n_annotators)
+    nothing = np.zeros(n_annotators, np.int64)
+    return Counts(
+        _cells(each, said, np.ones(len(each))),
+        _cells(table.sum(2), nothing, np.ones(n_annotators)),
+    )
+
+
 def _cells(
     table: Float[np.ndarray, "R C"],
     row: Int[np.ndarray, " R"],

@@ -208,7 +208,20 @@ def readings(
 ) -> tuple[Reading, ...]:
     """Return what these labels teach about the annotators, under each prior."""
     seen = crowd.soft_counts(answers, proba)
-    shares = dirichlet.mean(CLASS_PRIOR + proba.sum(0))
+    return readings_by(seen, proba.sum(0), priors, selective)
+
+
+def readings_by(
+    seen: Float[np.ndarray, "A C K"],
+    n_each: Float[np.ndarray, " C"],
+    priors: tuple[Float[np.ndarray, "P C K"], ...],
+    selective: Float[np.ndarray, " A"],
+) -> tuple[Reading, ...]:
+    """Return :func:`readings`, from sums over the items.
+
+    `seen` are the soft counts of the answers, `n_each` the items of each class.
+    """
+    shares = dirichlet.mean(CLASS_PRIOR + n_each)
     return tuple(
         Reading(
             prior + seen,
@@ -696,18 +709,34 @@ def pooled(  # noqa: PLR0913  its settings are its arguments
     if own_labels:
         found = found._replace(verdict=np.log(np.maximum(proba, SMALLEST_PROBA)))
     pool = learned_pool(found, together.selective(answers), dependence, doubts)
-    known = np.flatnonzero(gold >= 0)
+    known = rows_with_gold(gold)
     honest = None
     if len(known):
-        known = np.sort(np.random.RandomState(0).permutation(known)[:N_GOLD])
-        ruler, classes = found.of_items(known), gold[known]
-        if dependence == "learn":
-            predicted = cross_fitted(ruler, pool, classes, doubts)
-            pool = unturned(pool_with_gold(ruler, pool, classes, doubts))
-        else:
-            predicted = crowd.posterior(log_labels(ruler, pool))[0]
-        honest = calibration(classes, predicted)
+        ruler = found.of_items(known)
+        pool, honest = ruled(ruler, pool, gold[known], dependence, doubts)
     return Pooled(labels(found, pool, gold), pool.of(member), honest, found)
+
+
+def rows_with_gold(gold: Int[np.ndarray, " N"]) -> Int[np.ndarray, " G"]:
+    """Return the items with gold, in order; of more than `N_GOLD`, some."""
+    known = np.flatnonzero(gold >= 0)
+    return np.sort(np.random.RandomState(0).permutation(known)[:N_GOLD])
+
+
+def ruled(
+    witnesses: Witnesses,
+    pool: Pool,
+    gold: Int[np.ndarray, " G"],
+    dependence: float | int | str,
+    doubts: Doubts = DOUBTS,
+) -> tuple[Pool, Calibration]:
+    """Return the pool that gold has set, and how honest labels are by it."""
+    if dependence != "learn":
+        predicted = crowd.posterior(log_labels(witnesses, pool))[0]
+        return pool, calibration(gold, predicted)
+    predicted = cross_fitted(witnesses, pool, gold, doubts)
+    after = unturned(pool_with_gold(witnesses, pool, gold, doubts))
+    return after, calibration(gold, predicted)
 
 
 def witnesses_of(

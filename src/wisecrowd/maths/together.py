@@ -212,13 +212,25 @@ def selective(answers: Answers) -> Float[np.ndarray, " A"]:
     and all of them are taken as selective. 0 for everybody whose answers vary.
     """
     counts = answers.counts("annotator")
-    top, total = counts.argmax(1), counts.sum(1)
+    return selective_by(counts, *agreeing(answers, counts.argmax(1)))
+
+
+def selective_by(
+    counts: Int[np.ndarray, "A K"],
+    n_agree: Float[np.ndarray, " A"],
+    n_seen: Float[np.ndarray, " A"],
+) -> Float[np.ndarray, " A"]:
+    """Return :func:`selective`, from sums over the items.
+
+    `counts` are the answers of every annotator, the others are those of
+    :func:`agreeing`.
+    """
+    top, total, n_answers = counts.argmax(1), counts.sum(1), counts.sum()
     largest = counts.max(1)
     only = (largest == total) & (total > 0)
-    if only[answers.annotator].mean() > 0.5:
+    if total @ only > 0.5 * n_answers:
         return only.astype(float)
-    n_agree, n_seen = _agreeing(answers, top)
-    share = np.clip(counts.sum(0) / max(len(answers), 1), 0.02, 0.98)[top]
+    share = np.clip(counts.sum(0) / max(n_answers, 1), 0.02, 0.98)[top]
     a, b = SKILLED
     log_odds = betaln(a + n_agree, b + n_seen - n_agree) - betaln(a, b)
     log_odds -= n_agree * np.log(share) + (n_seen - n_agree) * np.log1p(-share)
@@ -226,7 +238,7 @@ def selective(answers: Answers) -> Float[np.ndarray, " A"]:
     return np.where(nearly, expit(log_odds), 0.0)
 
 
-def _agreeing(
+def agreeing(
     answers: Answers, named: Int[np.ndarray, " A"]
 ) -> tuple[Float[np.ndarray, " A"], Float[np.ndarray, " A"]]:
     """Return on how many items of an annotator others name a class, and of how many.

@@ -34,14 +34,21 @@ def label_table(
         The columns of :func:`.probability_table`; before those of the classes also
         agreement (the share of the item's answers that name the label) and settled.
     """
-    answers, proba = annotations.codes, model.label_proba_
+    table = answered_table(
+        model.items_, model.label_proba_, model.classes_, annotations.codes
+    )
+    found = settled(table["probability"].to_numpy(), settled_at)
+    table.insert(N_COLUMNS + 1, "settled", found)
+    return table
+
+
+def answered_table(items: Any, proba: Any, classes: Any, answers: Any) -> pd.DataFrame:
+    """Return :func:`.probability_table` with the column agreement."""
     n_answers = answers.n_per_item
-    table = probability_table(model.items_, proba, model.classes_, n_answers)
+    table = probability_table(items, proba, classes, n_answers)
     named = np.take_along_axis(answers.votes(), proba.argmax(1)[:, None], 1)[:, 0]
     agreement = np.where(n_answers, named / np.maximum(n_answers, 1), np.nan)
     table.insert(N_COLUMNS, "agreement", agreement)
-    found = settled(table["probability"].to_numpy(), settled_at)
-    table.insert(N_COLUMNS + 1, "settled", found)
     return table
 
 

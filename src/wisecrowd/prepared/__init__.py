@@ -1,0 +1,1 @@
+"""Answers beyond memory: a prepared folder, and methods that read it in passes."""
