@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import wisecrowd as wc
 from test_readme import NearlyEqual, blocks, table_that_begins
 from wisecrowd.cli import app
-from wisecrowd.results.tables import class_table, label_table
+from wisecrowd.results.findings import findings
 from wisecrowd.simulation.everyday import judges_with_gold
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -104,7 +104,7 @@ def test_the_page_on_judges_tells_the_mean_of_forty_panels():
     np.testing.assert_allclose(means, shown, atol=0.0101)
     held, held_all = (sum(one[place] for one in told) for place in (1, 2))
     assert f"held the true share of the 500 answers {held} times" in page
-    assert f".50 was in it {held_all} times of 40" in page
+    assert f"the share from which they were drawn, .50, {held_all} times" in page
 
 
 def measured(panel):
@@ -123,7 +123,6 @@ def measured(panel):
         (wc.metrics.accuracy(truth, p), wc.metrics.log_loss(truth, p), p.max(1).mean())
         for p in probas
     ]
-    table = class_table(label_table(models[-1], panel.answers), models[-1].classes_)
-    _, passes = table.itertuples()
+    _, passes = findings(models[-1], panel.answers).classes.itertuples()
     share = panel.truth.mean()
     return scores, passes.low <= share <= passes.high, passes.low <= 0.5 <= passes.high

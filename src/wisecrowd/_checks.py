@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
+from wisecrowd._text import shortened
 from wisecrowd._types import Array
 
 TIMES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
 """What pandas calls dates and times."""
+
+LONGEST = 200  # letters of a name in a message; paths are shorter
 
 
 class InputError(ValueError):
@@ -27,9 +30,12 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     "'a', 'b'"
     >>> listed(range(5), most=2)
     '0, 1 and 3 more'
+    >>> len(listed(["a" * 20_000]))  # a long name is cut
+    202
     """
     names = [n.item() if isinstance(n, np.generic) else n for n in names]
-    shown = ", ".join(repr(n) for n in names[:most])
+    cut = (shortened(n, LONGEST) if isinstance(n, str) else n for n in names[:most])
+    shown = ", ".join(repr(n) for n in cut)
     more = len(names) - most
     return f"{shown} and {more} more" if more > 0 else shown
 
