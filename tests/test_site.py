@@ -71,26 +71,61 @@ def test_every_page_is_in_the_contents_once():
     assert sorted([*listed, "index"]) == sorted(page.stem for page in DOCS.glob("*.md"))
 
 
-@pytest.mark.parametrize("page", ["first-steps.md", "judges.md"])
+TUTORIALS = ["first-steps", "judges", "mturk", "paper", "zooniverse"]
+
+
+@pytest.mark.parametrize("page", TUTORIALS)
 def test_what_a_tutorial_shows_is_what_happens(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    printed = " ".join(followed(text_of(f"{page}.md"), page).split())
+    for shown in blocks("text", text_of(f"{page}.md")):
+        assert " ".join(shown.split()) in printed
+    rows = re.findall(r"^\| ([a-z-]+ \| \d.*) \|$", text_of(f"{page}.md"), re.M)
+    assert all(" ".join(row.split(" | ")) in printed for row in rows)
+
+
+def test_a_real_export_gives_what_its_page_says(data_folder):
+    export = data_folder / "zooniverse/michigan-sample.csv"
+    if not export.is_file():
+        pytest.skip("no export among the data")
+    answers = wc.read_annotations(export)
+    found = findings(wc.aggregate(answers), answers).about
+    page = " ".join(text_of("zooniverse.md").split())
+    assert f"{found['n_settled']} of {found['n_items']:,} subjects are settled" in page
+    scored, right = found["gold"]["n_items"], found["gold"]["accuracy"]
+    assert f"Of the {scored:.0f} subjects that experts" in page
+    assert f"{right:.0%}".replace("%", " %") + " of the labels agree" in page
+
+
+def followed(page, name):
+    """Do what a page says, from top to bottom; return what its commands print."""
+    names, said = {"__name__": name}, []
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    text = "".join(blocks("pycon", text_of(page)))
-    example = doctest.DocTestParser().get_doctest(text, {}, page, None, 0)
-    runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
-    assert runner.run(example) == (0, len(example.examples))
-    printed = " ".join(said_by_commands(text_of(page)).split())
-    assert all(" ".join(b.split()) in printed for b in blocks("text", text_of(page)))
+    found = re.findall(r"^```(python|pycon|sh)\n(.*?)^```", page, re.S | re.M)
+    for kind, text in found:
+        if kind == "python":
+            exec(compile(text, name, "exec"), names)
+        elif kind == "pycon":
+            example = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
+            runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
+            told = runner.run(example, clear_globs=False)
+            names = example.globs
+            assert told.failed == 0
+        else:
+            said += [said_by(line) for line in text.splitlines() if runs(line)]
+    return "".join(said)
 
 
-def said_by_commands(page):
-    """Return what the commands of a page print, but for the demo, which takes long."""
-    lines = "\n".join(blocks("sh", page)).splitlines()
-    commands = [shlex.split(line)[1:] for line in lines if line.startswith("wisecrowd")]
-    done = [CliRunner().invoke(app, words) for words in commands if words != ["demo"]]
-    assert done
-    assert [one.exit_code for one in done] == [0] * len(done)
-    return "".join(one.output for one in done)
+def runs(line):
+    """Return whether a line is a command of ours; the demo takes a minute."""
+    return line.startswith("wisecrowd ") and line != "wisecrowd demo"
+
+
+def said_by(line):
+    """Run a command and return what it prints."""
+    done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+    assert done.exit_code == 0, done.output
+    return done.output
 
 
 @pytest.mark.slow

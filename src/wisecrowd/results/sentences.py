@@ -56,14 +56,16 @@ def named(name: Any) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share: 4.2 %, 41 %.
+    """Write a share: 4.2 %, 41 %. Only what is all is 100 %.
 
     Examples
     --------
-    >>> percent(0.0421), percent(0.41), percent(0.02)
-    ('4.2 %', '41 %', '2 %')
+    >>> percent(0.0421), percent(0.41), percent(0.02), percent(0.9976), percent(1.0)
+    ('4.2 %', '41 %', '2 %', '99.8 %', '100 %')
     """
-    shown = f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
+    if 0.995 <= share < 1:
+        return f"{min(share, 0.999):.1%}".replace("%", " %")
+    shown = f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
     return shown.replace(".0%", "%").replace("%", " %")
 
 
