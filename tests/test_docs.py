@@ -256,6 +256,12 @@ def test_the_page_on_the_command_line_has_every_method_of_aggregate():
     assert all(f"`{name}`" in row for name in wc.AGGREGATORS)
 
 
+def test_the_page_on_the_command_line_has_every_column_of_a_review():
+    model = wc.MajorityVote().fit([[0, 0, 1], [1, 1, 1], [0, 0, 0]])
+    header = ",".join(model.to_review())
+    assert f"\n{header}\n" in text_of(ROOT / "docs/cli.md")
+
+
 def test_the_notation_names_terms_of_the_bound():
     from wisecrowd.methods.svgpcr.model import Bound
 
