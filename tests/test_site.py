@@ -4,6 +4,7 @@ import doctest
 import importlib
 import re
 import shlex
+from codeop import compile_command
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,17 @@ def test_what_a_tutorial_shows_is_what_happens(page, tmp_path, monkeypatch):
         assert " ".join(shown.split()) in printed
     rows = re.findall(r"^\| ([a-z-]+ \| \d.*) \|$", text_of(f"{page}.md"), re.M)
     assert all(" ".join(row.split(" | ")) in printed for row in rows)
+
+
+@pytest.mark.parametrize("page", TUTORIALS)
+def test_code_of_a_tutorial_can_be_pasted_into_an_interpreter(page):
+    for code in blocks("python", text_of(f"{page}.md")):
+        lines = []  # an empty line ends a loop, and nothing else does
+        for line in code.splitlines():
+            lines.append(line)
+            if compile_command("\n".join(lines)) is not None:
+                lines = []
+        assert lines == []
 
 
 def test_a_real_export_gives_what_its_page_says(data_folder):
