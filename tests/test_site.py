@@ -15,6 +15,7 @@ import wisecrowd as wc
 from test_readme import NearlyEqual, blocks, table_that_begins
 from wisecrowd.cli import app
 from wisecrowd.results.findings import findings
+from wisecrowd.results.settled import settled
 from wisecrowd.simulation.everyday import judges_with_gold
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -138,6 +139,27 @@ def said_by(line):
     done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
     assert done.exit_code == 0, done.output
     return done.output
+
+
+@pytest.mark.slow
+def test_the_page_on_zooniverse_tells_what_leaving_settled_subjects_out_costs():
+    told = np.zeros((2, 2))  # wrong and settled: of all subjects, then of the rest
+    for seed in range(10):
+        crowd = wc.simulate(
+            600, 60, 6, answers_per_item=6, accuracy=0.8, spammers=0.1,
+            difficulty=0.15, class_weights=[8, 4, 4, 2, 1, 6], random_state=seed,
+        )  # fmt: skip
+        answers = crowd.answers
+        for time in range(2):
+            model = wc.aggregate(answers)
+            done = settled(model.label_proba_.max(1))
+            wrong = model.labels_ != crowd.classes[crowd.truth[answers.items]]
+            told[time] += wrong[done].sum(), done.sum()
+            answers = answers.subset(items=answers.items[~done])
+    first, second = (f"{wrong / n:.1%}".replace("%", " %") for wrong, n in told)
+    page = " ".join(text_of("zooniverse.md").split())
+    assert f"{first} of the settled labels are wrong" in page
+    assert f"{second} of those that are then called settled" in page
 
 
 @pytest.mark.slow
