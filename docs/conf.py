@@ -14,9 +14,11 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
 ]
 nitpicky = True
 highlight_language = "none"
+copybutton_prompt_text = ">>> "  # copied without it, and without what is printed
 
 # -- pages -----------------------------------------------------------------------------
 

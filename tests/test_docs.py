@@ -169,6 +169,72 @@ def test_every_command_and_option_that_a_page_shows_exists(page):
         assert named <= known[name] | {"--help"}, f"wisecrowd {name} {words}"
 
 
+# -- numbers that stand on several pages ----------------------------------------------
+
+README_PAGE, CHANGES = "README.md", "CHANGELOG.md"
+FACTS = {
+    "log loss of the default on sixteen crowds": [
+        ("docs/theory.md", r"^\| mean \|.*\| \.\d+/(\.\d+) \| \.\d+ \| \.\d+ \| \|$"),
+        ("docs/theory.md", r"With the defaults, (\.\d+) and"),
+        (README_PAGE, r"log loss \| smoothed votes \.\d+ \| (\.\d+)"),
+        (CHANGES, r"On sixteen real crowds log loss (\.\d+)"),
+    ],
+    "log loss of smoothed votes on them": [
+        ("docs/theory.md", r"^\| mean \| \.\d+/(\.\d+)"),
+        (README_PAGE, r"log loss \| smoothed votes (\.\d+)"),
+        (CHANGES, r"\(smoothed votes (\.\d+)"),
+    ],
+    "labels of the default that are right": [
+        ("docs/theory.md", r"^\| mean \|.*\| (\.\d+)/\.\d+ \| \.\d+ \| \.\d+ \| \|$"),
+        (README_PAGE, r"right \| smoothed votes \.\d+ \| (\.\d+)"),
+    ],
+    "votes on LabelMe": [
+        ("docs/choosing.md", r"LabelMe, 59 real annotators.*? \| (\.\d+)"),
+        ("docs/deep.md", r"majority vote, then the network \| [^|]* \| (\.\d+)"),
+        (README_PAGE, r"votes (\.\d+), BCC"),
+    ],
+    "labels of SVGPCR on LabelMe": [
+        ("docs/choosing.md", r"LabelMe, 59 real annotators.*?\*\*(\.\d+)\*\*"),
+        (README_PAGE, r"`SVGPCR` (\.\d+)"),
+    ],
+    "SVGPCR on new items of LabelMe": [
+        ("docs/choosing.md", r"LabelMe, 59 real annotators.*\| (\.\d+), \.\d+ \|"),
+        ("docs/choosing.md", r"by one number: LabelMe \.\d+ → (\.\d+)"),
+        ("docs/deep.md", r"On LabelMe .* the plain kernel has (\.\d+):"),
+    ],
+    "labels of judges with families and gold": [
+        ("docs/judges.md", r"verdicts, families and 50 human labels \| (\.\d+)"),
+        (README_PAGE, r"five judges, .* \| votes \.\d+ \| (\.\d+)"),
+    ],
+    "items of LIGO": [
+        ("docs/benchmarks.md", r"size of Gravity Spy \(LIGO\): ([\d,]+) items"),
+        ("docs/simulate.md", r"The paper learns from ([\d,]+) glitches"),
+        ("docs/cli.md", r"2,000, 20,000 or ([\d,]+) items"),
+        ("docs/deep.md", r"At LIGO's size \(([\d,]+) items"),
+        ("docs/report.md", r"The page of a crowd with ([\d,]+) items"),
+        (README_PAGE, r"one step of SVGPCR, ([\d,]+) items"),
+    ],
+    "answers of LIGO": [
+        ("docs/benchmarks.md", r"classes, ([\d,]+) answers"),
+        ("docs/simulate.md", r"of LIGO and ([\d,]+) answers"),
+    ],
+    "prevalences of real crowds that are in their interval": [
+        ("docs/files.md", r"holds (\d+ of \d+) shares"),
+        (CHANGES, r"crowds they hold (\d+ of \d+) class shares"),
+    ],
+}
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_number_is_the_same_on_all_pages(fact):
+    found = {}
+    for page, pattern in FACTS[fact]:
+        told = re.search(pattern, text_of(ROOT / page), re.M)
+        assert told, f"{page} has no {pattern}"
+        found[page, pattern] = told[1]
+    assert len(set(found.values())) == 1, found
+
+
 # -- settings, attributes, columns ----------------------------------------------------
 
 
@@ -188,6 +254,12 @@ def test_the_page_on_the_command_line_has_every_method_of_aggregate():
         if line.startswith("| `--method`")
     )
     assert all(f"`{name}`" in row for name in wc.AGGREGATORS)
+
+
+def test_the_page_on_the_command_line_has_every_column_of_a_review():
+    model = wc.MajorityVote().fit([[0, 0, 1], [1, 1, 1], [0, 0, 0]])
+    header = ",".join(model.to_review())
+    assert f"\n{header}\n" in text_of(ROOT / "docs/cli.md")
 
 
 def test_the_notation_names_terms_of_the_bound():
@@ -255,7 +327,7 @@ def test_every_method_is_in_the_import_contract():
 HARD_TO_READ = (
     r"(answers?|labels?|rows?|columns?|nats) an? (item|annotator|person|class)\b",
     r"\bbeliev(e|es|ed|ing)\b",
-    r"\bjudg(e|es|ed|ing)\b",
+    r"\bjudg(ed|ing)\b|\bjudges? (the|an?|how|it)\b",  # language-model judges are nouns
 )
 
 

@@ -44,8 +44,16 @@ def methods_table():
 
 def test_the_table_of_methods_is_that_of_the_registry():
     wanted = methods_table()
-    found = table_that_begins("class")
+    found = table_that_begins("class", (ROOT / "docs/methods.md").read_text("utf-8"))
     assert found == wanted, "the table should be:\n" + "\n".join(wanted)
+
+
+def test_every_method_has_a_formula_and_a_place_with_more_of_it():
+    page = (ROOT / "docs/methods.md").read_text("utf-8")
+    rows = [row.split(" | ") for row in table_that_begins("method", page)[2:]]
+    found = [row[0].strip("| `") for row in rows]
+    assert sorted(found) == sorted(kind.__name__ for kind in wc.METHODS.values())
+    assert f"{len(wc.METHODS)} methods under one interface" in README
 
 
 def test_every_method_is_a_public_name():
@@ -55,10 +63,39 @@ def test_every_method_is_a_public_name():
 
 
 def test_the_readme_says_how_to_get_the_published_methods():
-    extended = [k for k in wc.METHODS.values() if hasattr(k, "as_published")]
-    assert {kind.__name__ for kind in extended} >= {"BCC", "SVGPCR"}
-    assert all(f"`{kind.__name__}`" in README for kind in extended)
+    for name in ("BCC", "SVGPCR"):
+        assert hasattr(getattr(wc, name), "as_published")
+        assert f"`{name}()`" in README
     assert "`as_published()`" in README
+
+
+# -- what it beats --------------------------------------------------------------------
+
+
+def test_every_figure_of_the_table_is_on_the_page_that_it_names():
+    rows = table_that_begins("task")[2:]
+    assert len(rows) >= 5
+    for row in rows:
+        *cells, link = row.strip("| ").split(" | ")
+        path, place = re.search(r"\((.*?)#(.*?)\)", link).groups()
+        section = section_of((ROOT / path).read_text("utf-8"), place)
+        numbers = re.findall(r"(?<![\w.])\d*\.\d+|\d[\d,]*\d(?= ms)", " ".join(cells))
+        assert len(numbers) >= 1
+        assert [number for number in numbers if number not in section] == []
+
+
+def section_of(page, place):
+    """Return the text of a section, with those below it."""
+    parts = re.split(r"^(#+) (.*)$", page, flags=re.M)
+    found, depth = "", 9
+    for marks, heading, text in zip(*(parts[n::3] for n in (1, 2, 3)), strict=True):
+        anchor = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        if anchor == place:
+            depth = len(marks)
+        elif len(marks) <= depth:
+            depth = 0
+        found += text if depth else ""
+    return found
 
 
 # -- code and commands ----------------------------------------------------------------
@@ -101,7 +138,7 @@ def test_the_code_in_the_readme_runs_on_a_users_file(tmp_path, monkeypatch, caps
 
 def test_the_commands_in_the_readme_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first = ["simulate", "aggregate", "explain", "compare"]
+    first = ["simulate", "aggregate", "explain", "review", "compare"]
     assert [c[0] for c in commands()] == [*first, "simulate", "fit", "predict"]
     for command in commands():
         assert "--force" not in command
@@ -123,5 +160,5 @@ def test_the_readme_names_every_file_of_a_run(tmp_path):
 
 
 def test_the_readme_is_short_and_knows_no_machine():
-    assert len(README.splitlines()) <= 140 + len(wc.METHODS)  # one row per method
+    assert len(README.splitlines()) <= 150
     assert not re.search(r"/(home|work|root|Users)/|C:\\|index-url", README)

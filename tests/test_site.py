@@ -4,6 +4,7 @@ import doctest
 import importlib
 import re
 import shlex
+from codeop import compile_command
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from typer.testing import CliRunner
 import wisecrowd as wc
 from test_readme import NearlyEqual, blocks, table_that_begins
 from wisecrowd.cli import app
-from wisecrowd.results.tables import class_table, label_table
+from wisecrowd.results.findings import findings
+from wisecrowd.results.settled import settled
 from wisecrowd.simulation.everyday import judges_with_gold
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -71,26 +73,93 @@ def test_every_page_is_in_the_contents_once():
     assert sorted([*listed, "index"]) == sorted(page.stem for page in DOCS.glob("*.md"))
 
 
-@pytest.mark.parametrize("page", ["first-steps.md", "judges.md"])
+TUTORIALS = ["first-steps", "judges", "mturk", "paper", "zooniverse"]
+
+
+@pytest.mark.parametrize("page", TUTORIALS)
 def test_what_a_tutorial_shows_is_what_happens(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    printed = " ".join(followed(text_of(f"{page}.md"), page).split())
+    for shown in blocks("text", text_of(f"{page}.md")):
+        assert " ".join(shown.split()) in printed
+    rows = re.findall(r"^\| ([a-z-]+ \| \d.*) \|$", text_of(f"{page}.md"), re.M)
+    assert all(" ".join(row.split(" | ")) in printed for row in rows)
+
+
+@pytest.mark.parametrize("page", TUTORIALS)
+def test_code_of_a_tutorial_can_be_pasted_into_an_interpreter(page):
+    for code in blocks("python", text_of(f"{page}.md")):
+        lines = []  # an empty line ends a loop, and nothing else does
+        for line in code.splitlines():
+            lines.append(line)
+            if compile_command("\n".join(lines)) is not None:
+                lines = []
+        assert lines == []
+
+
+def test_a_real_export_gives_what_its_page_says(data_folder):
+    export = data_folder / "zooniverse/michigan-sample.csv"
+    if not export.is_file():
+        pytest.skip("no export among the data")
+    answers = wc.read_annotations(export)
+    found = findings(wc.aggregate(answers), answers).about
+    page = " ".join(text_of("zooniverse.md").split())
+    assert f"{found['n_settled']} of {found['n_items']:,} subjects are settled" in page
+    scored, right = found["gold"]["n_items"], found["gold"]["accuracy"]
+    assert f"Of the {scored:.0f} subjects that experts" in page
+    assert f"{right:.0%}".replace("%", " %") + " of the labels agree" in page
+
+
+def followed(page, name):
+    """Do what a page says, from top to bottom; return what its commands print."""
+    names, said = {"__name__": name}, []
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    text = "".join(blocks("pycon", text_of(page)))
-    example = doctest.DocTestParser().get_doctest(text, {}, page, None, 0)
-    runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
-    assert runner.run(example) == (0, len(example.examples))
-    printed = " ".join(said_by_commands(text_of(page)).split())
-    assert all(" ".join(b.split()) in printed for b in blocks("text", text_of(page)))
+    found = re.findall(r"^```(python|pycon|sh)\n(.*?)^```", page, re.S | re.M)
+    for kind, text in found:
+        if kind == "python":
+            exec(compile(text, name, "exec"), names)
+        elif kind == "pycon":
+            example = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
+            runner = doctest.DocTestRunner(checker=NearlyEqual(), optionflags=flags)
+            told = runner.run(example, clear_globs=False)
+            names = example.globs
+            assert told.failed == 0
+        else:
+            said += [said_by(line) for line in text.splitlines() if runs(line)]
+    return "".join(said)
 
 
-def said_by_commands(page):
-    """Return what the commands of a page print, but for the demo, which takes long."""
-    lines = "\n".join(blocks("sh", page)).splitlines()
-    commands = [shlex.split(line)[1:] for line in lines if line.startswith("wisecrowd")]
-    done = [CliRunner().invoke(app, words) for words in commands if words != ["demo"]]
-    assert done
-    assert [one.exit_code for one in done] == [0] * len(done)
-    return "".join(one.output for one in done)
+def runs(line):
+    """Return whether a line is a command of ours; the demo takes a minute."""
+    return line.startswith("wisecrowd ") and line != "wisecrowd demo"
+
+
+def said_by(line):
+    """Run a command and return what it prints."""
+    done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.slow
+def test_the_page_on_zooniverse_tells_what_leaving_settled_subjects_out_costs():
+    told = np.zeros((2, 2))  # wrong and settled: of all subjects, then of the rest
+    for seed in range(10):
+        crowd = wc.simulate(
+            600, 60, 6, answers_per_item=6, accuracy=0.8, spammers=0.1,
+            difficulty=0.15, class_weights=[8, 4, 4, 2, 1, 6], random_state=seed,
+        )  # fmt: skip
+        answers = crowd.answers
+        for time in range(2):
+            model = wc.aggregate(answers)
+            done = settled(model.label_proba_.max(1))
+            wrong = model.labels_ != crowd.classes[crowd.truth[answers.items]]
+            told[time] += wrong[done].sum(), done.sum()
+            answers = answers.subset(items=answers.items[~done])
+    first, second = (f"{wrong / n:.1%}".replace("%", " %") for wrong, n in told)
+    page = " ".join(text_of("zooniverse.md").split())
+    assert f"{first} of the settled labels are wrong" in page
+    assert f"{second} of those that are then called settled" in page
 
 
 @pytest.mark.slow
@@ -104,7 +173,7 @@ def test_the_page_on_judges_tells_the_mean_of_forty_panels():
     np.testing.assert_allclose(means, shown, atol=0.0101)
     held, held_all = (sum(one[place] for one in told) for place in (1, 2))
     assert f"held the true share of the 500 answers {held} times" in page
-    assert f".50 was in it {held_all} times of 40" in page
+    assert f"the share from which they were drawn, .50, {held_all} times" in page
 
 
 def measured(panel):
@@ -123,7 +192,6 @@ def measured(panel):
         (wc.metrics.accuracy(truth, p), wc.metrics.log_loss(truth, p), p.max(1).mean())
         for p in probas
     ]
-    table = class_table(label_table(models[-1], panel.answers), models[-1].classes_)
-    _, passes = table.itertuples()
+    _, passes = findings(models[-1], panel.answers).classes.itertuples()
     share = panel.truth.mean()
     return scores, passes.low <= share <= passes.high, passes.low <= 0.5 <= passes.high

@@ -88,7 +88,7 @@ def test_dependence_is_explained_in_numbers(run, answers):
         "The 5.0 answers per item are worth 2.7 independent ones: annotators tend to "
         "make the same mistakes. The probabilities take this into account."
     ) in " ".join(said.split())
-    assert "mistakes" not in run("aggregate", answers, "--dependence", "0").stderr
+    assert "independent" not in run("aggregate", answers, "--dependence", "0").stderr
 
 
 def test_quiet_prints_nothing_but_json(run, answers, tmp_path):
@@ -124,7 +124,9 @@ def test_gold_says_how_right_the_labels_are(run, answers, gold):
     )
     n_gold = len(pd.read_csv(gold))
     assert f"Estimated from {n_gold} gold items" in said
-    assert re.search(r"[0-9]+% of the labels are right \(90% interval: [0-9]+%", said)
+    assert re.search(
+        r"[0-9]+ % of the labels are right \(90 % interval: [0-9]+ %", said
+    )
     found = json.loads(
         run("aggregate", answers, "--gold", gold, "-m", "bcc", "--json").stdout
     )["calibration"]

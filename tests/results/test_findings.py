@@ -15,7 +15,8 @@ from wisecrowd.results.run_folder import read_findings, write_findings
 KEYS = [
     "wisecrowd", "method", "settings", "read", "notes", "contradictions",
     "n_items", "n_annotators",
-    "n_answers", "n_certain", "settled_at", "n_settled", "expected_error", "bound",
+    "n_answers", "n_certain", "settled_at", "n_settled", "expected_error",
+    "expected_error_high", "bound",
     "seconds", "dependence", "answers_per_item", "independent_answers_per_item",
     "independent_answers_interval", "gold", "calibration", "adversaries",
     "spammers", "sentences", "classes", "items_per_class", "labels", "annotators",
@@ -186,7 +187,19 @@ def test_one_answer_per_item_is_not_said_to_be_worth_one():
 def test_annotators_who_are_all_alike_have_no_range():
     answers = wc.Annotations.from_triples(range(9), range(9), [0, 1, 2] * 3)
     said = findings(wc.aggregate(answers), answers).said["skill"]
-    assert "half of the annotators" not in said
+    assert "of the annotators" not in said
+
+
+@pytest.mark.parametrize("n_annotators", [5, 20])
+def test_skill_is_told_of_all_answers_and_of_people_who_differ(n_annotators):
+    crowd = wc.simulate(200, n_annotators, 3, spammers=0.4, random_state=0)
+    model = wc.aggregate(crowd.answers)
+    said = findings(model, crowd.answers).said["skill"]
+    shares = model.annotator_summary()["accuracy"]
+    ends = [0, 1] if n_annotators == 5 else [0.25, 0.75]
+    for end in shares.quantile(ends):
+        assert f"{end:.0%}".replace("%", " %") in said
+    assert ("a quarter" in said) == (n_annotators == 20)
 
 
 def test_one_item_is_spoken_of_as_one():

@@ -1,14 +1,18 @@
 """Which items are settled."""
 
+import math
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import wisecrowd as wc
 from wisecrowd.results.findings import findings
-from wisecrowd.results.settled import settled
+from wisecrowd.results.settled import expected_error_high, settled
+from wisecrowd.results.tables import class_table, label_table
 
 # In steps of 1 %, so that ties are frequent and sums are exact enough.
 PROBABILITIES = st.lists(st.integers(0, 100), min_size=1, max_size=12)
@@ -65,6 +69,42 @@ def test_on_simulated_crowds_the_settled_are_as_wrong_as_they_may_be(at):
     assert n > 400  # there is something to see
     # Three standard deviations of a binomial above the limit.
     assert n_wrong <= at * n + 3 * np.sqrt(n * at * (1 - at))
+
+
+def test_settled_labels_may_be_too_certain_by_the_doubt_of_the_pool():
+    items = pd.DataFrame({"settled": [True, True, False], "p_a": [0.98, 1.0, 0.5]})
+    items["p_b"] = 1 - items["p_a"]
+    odds = (0.98 / 0.02) ** math.exp(-0.5)
+    assert_allclose(expected_error_high(items), (1 / (1 + odds) + 0) / 2)
+    assert expected_error_high(items[items["p_a"] < 0.9]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", wc.datasets.CROWDS)
+@pytest.mark.usefixtures("data_folder")
+def test_on_real_crowds_no_more_are_wrong_than_the_sentence_says(name):
+    crowd = wc.datasets.load_crowd(name)
+    gold = crowd.gold.reindex(crowd.answers.items)
+    found = findings(wc.aggregate(crowd.answers), crowd.answers, settled_at=0.05)
+    scored = found.items["settled"].to_numpy() & gold.notna().to_numpy()
+    n_wrong = (found.items["label"].to_numpy() != gold.to_numpy())[scored].sum()
+    limit = found.about["expected_error_high"]
+    assert n_wrong <= limit * scored.sum() + 1  # trec: 3 of 18, limit .14
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("data_folder")
+def test_the_prevalence_of_most_real_crowds_is_in_its_interval():
+    held = []
+    for name in wc.datasets.CROWDS:
+        crowd = wc.datasets.load_crowd(name)
+        model = wc.aggregate(crowd.answers)
+        gold = crowd.gold.reindex(model.items_).dropna()
+        items = label_table(model, crowd.answers).set_index("item").loc[gold.index]
+        found = class_table(items, model.classes_).set_index("class")
+        truth = gold.value_counts(normalize=True).reindex(found.index, fill_value=0.0)
+        held += list((found["low"] <= truth) & (truth <= found["high"]))
+    assert (sum(held), len(held)) == (37, 41)  # docs/files.md
 
 
 # Not face4, dog and civilcomments: their crowds are sure of what gold calls wrong, and

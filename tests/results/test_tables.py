@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import wisecrowd as wc
@@ -61,11 +62,18 @@ def test_a_class_without_items_is_in_the_class_table():
     assert_allclose(table["share"], [0.5, 0.5, 0])
     assert_allclose(table["mean_probability"], [0.7, 1, np.nan])
     assert_allclose(table["prevalence"], [0.35, 0.6, 0.05])
-    by_hand = 1.96 * math.sqrt((0.35 * 0.65 + 0.7 * 0.3 / 2) / 20)
-    many = class_table(pd.concat([items] * 10), CLASSES)
+    assert (table["low"] >= 0).all()
+
+
+@pytest.mark.parametrize("n_gold", [0, 50])
+def test_prevalence_may_be_wrong_by_chance_by_labels_and_by_all_labels_at_once(n_gold):
+    many = class_table(pd.concat([some_items().iloc[:2]] * 10), CLASSES, n_gold)
+    left_open = 0.7 * 0.3 / 2  # of one label
+    by_chance, by_labels = 0.35 * 0.65 / 20, left_open / 20
+    at_once = left_open**2 / (1 / 0.5**2 + n_gold * left_open)
+    by_hand = 1.96 * math.sqrt(by_chance + by_labels + at_once)
     assert_allclose(many["high"][0], 0.35 + by_hand)
     assert_allclose(many["low"][0], 0.35 - by_hand)
-    assert (table["low"] >= 0).all()
 
 
 def test_uncertain_items_are_answered_ones_the_least_probable_first():

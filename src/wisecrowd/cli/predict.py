@@ -66,6 +66,7 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
     from wisecrowd._checks import counted
     from wisecrowd.cli import show
     from wisecrowd.cli.wording import as_options
+    from wisecrowd.results.findings import n_gold_of
     from wisecrowd.results.run_folder import write_table
     from wisecrowd.results.tables import class_table, probability_table
 
@@ -89,7 +90,7 @@ def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> Non
     if how["as_json"]:
         show.show_json({"classes": model.classes_, "items": found})
     elif not how["quiet"]:
-        show.show_classes(class_table(found, model.classes_))
+        show.show_classes(class_table(found, model.classes_, n_gold_of(model)))
         show.show_items(found)
     if not how["quiet"]:
         nothing = "Nothing was written. Add --out FILE to keep the predictions."

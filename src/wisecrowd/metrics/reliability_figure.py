@@ -74,6 +74,21 @@ def _draw_histogram(ax: Any, found: Any) -> None:
     open_frame(ax)
 
 
+def log_axis(ax: Any, low: float, high: float) -> None:
+    """Make the horizontal axis logarithmic, with ticks in plain numbers.
+
+    Below one and a half decades also at 2, 3 and 5: powers of ten alone are too few.
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = low / 1.3, high * 1.3
+    ax.set(xscale="log", xlim=(low, high))
+    between = (1, 2, 3, 5) if high / low < 30 else (1,)
+    ax.xaxis.set_major_locator(LogLocator(subs=between))
+    ax.xaxis.set_major_formatter("{x:,g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
 def open_frame(ax: Any) -> None:
     """Draw no frame above and on the right."""
     for side in ("top", "right"):

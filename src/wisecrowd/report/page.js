@@ -5,7 +5,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 const $ = (id) => document.getElementById(id);
 const count = (n) => n.toLocaleString("en-US");
-const percent = (v) => v == null ? "–" : (100 * v).toFixed(v > 0 && v < 0.1 ? 1 : 0) + "\u00a0%";
+const percent = (v) => v == null ? "–" : (100 * (v < 1 ? Math.min(v, 0.999) : v)).toFixed((v > 0 && v < 0.0995) || (v >= 0.995 && v < 1) ? 1 : 0) + "\u00a0%";
 const three = (v) => v == null ? "–" : v.toFixed(3);
 const signed = (v) => v == null ? "certain" : (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
 
@@ -210,7 +210,7 @@ function ledgerOf(item) {
       make("td", { class: "num" }, signed(odds)));
   });
   return make("div", null,
-    make("p", null, `What speaks for “${data.classes[item.label]}” (to the right) and for “${data.classes[item.next]}” (to the left), in log-odds. Answers are discounted, because annotators make the same mistakes; “counts as” is the weight that is left. The rows add up to the label.`),
+    make("p", null, `What speaks for “${data.classes[item.label]}” (to the right) and for “${data.classes[item.next]}” (to the left), in log-odds: +0.7 doubles the odds of the label, −0.7 halves them. Answers are discounted, because annotators make the same mistakes; “counts as” is the weight that is left. The rows add up to the label.`),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What speaks for the label" },
       make("table", { class: "ledger" },
         make("thead", null, make("tr", null, make("th", { scope: "col" }, "who or what"), make("th", { scope: "col", class: "num less" }, "counts as"), make("th", { scope: "col" }, ""), make("th", { scope: "col", class: "num" }, "log-odds"))),
@@ -270,7 +270,7 @@ function openAnnotator(r) {
   document.querySelectorAll(".mark.chosen").forEach((m) => m.classList.remove("chosen"));
   marks.get(r.i)?.classList.add("chosen");
   const flags = { spammer: " Flagged as a spammer: the answers do not depend on the class.", adversary: " Flagged as an adversary: the answers depend on the class, and are wrong more often than by chance." };
-  const mistakes = people.mistakes[r.i].map(([c, k, share]) => make("li", null, `calls ${share} % of the items of class “${data.classes[c]}” “${data.answers[k]}”`));
+  const mistakes = people.mistakes[r.i].map(([c, k, share]) => make("li", null, `says “${data.answers[k]}” about ${share} % of the items of class “${data.classes[c]}”`));
   const flat = people.matrices[r.i];
   const C = data.classes.length, K = data.answers.length;
   const matrix = flat && data.classes.map((_, c) => data.answers.map((_, k) => flat.slice(3 * (c * K + k), 3 * (c * K + k) + 3)));

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd._checks import InputError, listed
-from wisecrowd.metrics.reliability_figure import LINE, open_frame, pyplot
+from wisecrowd.metrics.reliability_figure import LINE, log_axis, open_frame, pyplot
 from wisecrowd.results.comparison import BASELINE
 
 PANELS = {
@@ -18,7 +18,7 @@ PANELS = {
 }
 LEGEND = "small dots: single fits; large dots: their means; dashed: smoothed votes"
 WIDTH, ROW = 2.6, 0.3  # inches: of a panel, of a method
-LEAST_COST = {"seconds": 1e-3, "megabytes": 0.1}  # a logarithm needs something
+LEAST_COST = {"seconds": 1e-3, "megabytes": 1.0}  # less is noise
 
 
 def plot_comparison(scores: pd.DataFrame) -> Any:
@@ -87,7 +87,7 @@ def _draw_panel(ax: Any, scores: pd.DataFrame, methods: list[str], name: str) ->
     if least is None:
         ax.locator_params(axis="x", nbins=4)
     else:
-        ax.set_xscale("log")
+        log_axis(ax, least, max(float(scores[name].max()), 10 * least))
     ax.set_title(PANELS[name], fontsize="small")
     ax.grid(axis="y", color="0.92")
     ax.set_axisbelow(True)

@@ -9,7 +9,7 @@ from wisecrowd._text import printable, shortened
 from wisecrowd._types import Gold
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.metrics.reliability import reliability
-from wisecrowd.metrics.reliability_figure import LINE, open_frame, pyplot
+from wisecrowd.metrics.reliability_figure import LINE, log_axis, open_frame, pyplot
 from wisecrowd.results.flags import ADVERSARY, SPAMMER
 from wisecrowd.results.tables import annotator_table
 
@@ -35,10 +35,11 @@ def plot_annotators(model: Any, ax: Any = None) -> Any:
             label=flag or "not flagged",
         )  # fmt: skip
     ax.set(
-        xscale="log", ylim=(-0.02, 1.02), xlabel="answers",
+        ylim=(-0.02, 1.02), xlabel="answers",
         ylabel="probability of a right answer (95 % interval)",
     )  # fmt: skip
-    ax.xaxis.set_major_formatter("{x:,.0f}")
+    if len(table):
+        log_axis(ax, *map(float, table["n_answers"].agg(["min", "max"])))
     ax.legend(frameon=False, fontsize="small")
     open_frame(ax)
     return ax

@@ -22,7 +22,7 @@ from wisecrowd.results.flags import flagged, n_certain
 from wisecrowd.results.ledger import ledger_table
 from wisecrowd.results.notebook import of_model
 from wisecrowd.results.review import to_review
-from wisecrowd.results.settled import SETTLED_AT, expected_error
+from wisecrowd.results.settled import SETTLED_AT, expected_error, expected_error_high
 from wisecrowd.results.stopped import stopped_early
 from wisecrowd.results.tables import (
     annotator_table,
@@ -128,7 +128,7 @@ def findings(
     """
     items = label_table(model, annotations, settled_at)
     annotators = annotator_table(model)
-    classes = class_table(items, model.classes_)
+    classes = class_table(items, model.classes_, n_gold_of(model))
     confused = {"crowd": confused_by_crowd(model.label_proba_, annotations)}
     alone = said_by_features(model)
     if alone is not None:
@@ -172,6 +172,7 @@ def _about(
         "settled_at": float(settled_at),
         "n_settled": int(items["settled"].sum()),
         "expected_error": expected_error(items),
+        "expected_error_high": expected_error_high(items),
         "bound": model.trace_["bound"].iloc[-1],
         "seconds": model.trace_["seconds"].iloc[-1],
         "dependence": model.dependence_,
@@ -185,6 +186,11 @@ def _about(
 
 
 # -- numbers -------------------------------------------------------------------------
+
+
+def n_gold_of(model: Any) -> int:
+    """Return the number of items whose class the fit was given, if it used them."""
+    return 0 if model.calibration_ is None else int(model.calibration_.n_gold)
 
 
 def answers_per_item(annotations: Annotations) -> float:

@@ -26,7 +26,7 @@ from wisecrowd.persist.files import (
     content_of,
     damaged,
 )
-from wisecrowd.results.findings import Findings, findings, plain
+from wisecrowd.results.findings import Findings, findings, n_gold_of, plain
 from wisecrowd.results.tables import annotator_table, class_table
 
 DIGITS = "%.6g"  # digits in a CSV; Parquet has all of them
@@ -137,7 +137,7 @@ def _read_findings(model: Any, folder: Path) -> Findings:
         model,
         items,
         annotator_table(model),
-        class_table(items, model.classes_),
+        class_table(items, model.classes_, n_gold_of(model)),
         dict(content["about"]),
         {str(topic): str(said) for topic, said in content["said"].items()},
         {name: np.array(rows, float) for name, rows in content["confused"].items()},

@@ -11,6 +11,7 @@ from wisecrowd._types import Array
 
 NOTICEABLE = 0.02  # a smaller correlation, or share, is noise
 LONGEST = 60  # letters of a name in a sentence
+MANY = 12  # annotators, from whom on a quarter of them is somebody
 
 
 def all_of(
@@ -55,14 +56,16 @@ def named(name: Any) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share: 4.2 %, 41 %.
+    """Write a share: 4.2 %, 41 %. Only what is all is 100 %.
 
     Examples
     --------
-    >>> percent(0.0421), percent(0.41), percent(0.02)
-    ('4.2 %', '41 %', '2 %')
+    >>> percent(0.0421), percent(0.41), percent(0.02), percent(0.9976), percent(1.0)
+    ('4.2 %', '41 %', '2 %', '99.8 %', '100 %')
     """
-    shown = f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
+    if 0.995 <= share < 1:
+        return f"{min(share, 0.999):.1%}".replace("%", " %")
+    shown = f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
     return shown.replace(".0%", "%").replace("%", " %")
 
 
@@ -79,9 +82,12 @@ def of_settled(about: dict[str, Any]) -> str:
             f"1 of {counted(n_items, 'item')} is settled: its label is wrong with a "
             f"probability of at most {wrong}."
         )
+    high = percent(about["expected_error_high"])
+    unseen = f" (up to {high} if annotators share mistakes that nobody has seen)"
     return (
         f"{n_settled:,} of {counted(n_items, 'item')} are settled: at most {wrong} of "
-        f"their labels are expected to be wrong."
+        f"their labels are expected to be wrong"
+        f"{unseen if about['expected_error_high'] > about['settled_at'] else ''}."
     )
 
 
@@ -101,12 +107,17 @@ def of_skill(annotators: pd.DataFrame) -> str:
         return ""
     accuracy, n = active["accuracy"].to_numpy(), active["n_answers"].to_numpy()
     mean = percent(float(np.average(accuracy, weights=n)))
-    low, high = (percent(q) for q in np.quantile(accuracy, [0.25, 0.75]))
-    if len(active) < 4 or low == high:
-        return f"An answer is right with a probability of {mean}."
+    said = f"{mean} of the answers are expected to be right."
+    few = len(active) < MANY
+    ends = np.quantile(accuracy, [0, 1] if few else [0.25, 0.75])
+    low, high = (percent(end) for end in ends)
+    if low == high:
+        return said
+    if few:
+        return f"{said} Annotators range from {low} to {high}."
     return (
-        f"An answer is right with a probability of {mean}; half of the annotators are "
-        f"between {low} and {high}."
+        f"{said} A quarter of the annotators are right in less than {low} of their "
+        f"answers, and a quarter in more than {high}."
     )
 
 
@@ -192,10 +203,10 @@ def of_calibration(found: dict[str, Any] | None) -> str:
         return ""
     return (
         f"Estimated from {counted(found['n_gold'], 'gold item')}, each predicted "
-        f"without its gold class: {found['accuracy']:.0%} of the labels are right "
-        f"({found['level']:.0%} interval: {found['accuracy_low']:.0%} to "
-        f"{found['accuracy_high']:.0%}), and their mean probability is "
-        f"{found['confidence']:.0%}."
+        f"without its gold class: {percent(found['accuracy'])} of the labels are right "
+        f"({percent(found['level'])} interval: {percent(found['accuracy_low'])} to "
+        f"{percent(found['accuracy_high'])}), and their mean probability is "
+        f"{percent(found['confidence'])}."
     )
 
 

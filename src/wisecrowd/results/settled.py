@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from wisecrowd._checks import number
+from wisecrowd.maths.pool import DOUBTS
 
 SETTLED_AT = 0.02
 """Share of the settled items whose label may be expected to be wrong."""
@@ -52,3 +53,18 @@ def expected_error(items: Any) -> float:
     """Return the share of the settled labels that is expected to be wrong."""
     chosen = items["probability"][items["settled"]]
     return float((1 - chosen).mean()) if len(chosen) else 0.0
+
+
+def expected_error_high(items: Any) -> float:
+    """Return the same share if the probabilities are too high.
+
+    Mistakes that all annotators share cannot be seen in their answers, and then the
+    probabilities are too high. This is the mean of 1 − pᵗ / Σ pᵗ, with log t one
+    standard deviation below 0: the pool's own doubt before gold.
+    """
+    chosen = items[items["settled"]]
+    if chosen.empty:
+        return 0.0
+    proba = chosen[[name for name in items if name.startswith("p_")]].to_numpy()
+    weaker = proba ** np.exp(-DOUBTS.gold)
+    return float(1 - (weaker.max(1) / weaker.sum(1)).mean())

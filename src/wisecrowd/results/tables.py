@@ -7,6 +7,7 @@ import pandas as pd
 
 from wisecrowd.annotations import Annotations
 from wisecrowd.maths.crowd import entropy
+from wisecrowd.maths.pool import DOUBTS
 from wisecrowd.results.flags import flags_of
 from wisecrowd.results.settled import SETTLED_AT, settled
 
@@ -83,8 +84,15 @@ def probability_table(
     return pd.concat([table, pd.DataFrame(proba, columns=names)], axis=1)
 
 
-def class_table(items: pd.DataFrame, classes: Any) -> pd.DataFrame:
+def class_table(items: pd.DataFrame, classes: Any, n_gold: int = 0) -> pd.DataFrame:
     """Return one row per class: how many items have it as their label, and how surely.
+
+    The variance of a prevalence π is the sum of three: of items drawn at random, of
+    labels that err each on its own, and of labels that err together. For the last, the
+    log-odds of the class are wrong by b on all items. Before gold, b has the pool's
+    standard deviation σ; a gold item tells as much about it as a label leaves open:
+
+        π (1 − π) / N  +  v / N  +  v² / (1 / σ² + n v),    v = mean of p (1 − p)
 
     Parameters
     ----------
@@ -92,20 +100,24 @@ def class_table(items: pd.DataFrame, classes: Any) -> pd.DataFrame:
         A label table.
     classes : array (C,)
         The classes, in order; also those that no item has.
+    n_gold : int
+        Number of items, drawn at random, whose class was known to the fit.
 
     Returns
     -------
     DataFrame
         The columns are class, n_items (with this label), share, mean_probability (of
         the label); prevalence (mean probability over all items), low and high: its
-        95 % interval, for items drawn at random whose labels err independently.
+        95 % interval, for more items of the same kind.
     """
     by_label = items.groupby("label", sort=False)["probability"]
     n_items = by_label.size().reindex(classes, fill_value=0).to_numpy()
     proba = items[[f"p_{name}" for name in classes]].to_numpy()
     n = max(len(items), 1)
     prevalence = proba.sum(0) / n
-    variance = (prevalence * (1 - prevalence) + (proba * (1 - proba)).sum(0) / n) / n
+    left_open = (proba * (1 - proba)).sum(0) / n
+    together = left_open**2 / (1 / DOUBTS.gold**2 + n_gold * left_open)
+    variance = (prevalence * (1 - prevalence) + left_open) / n + together
     beside = NORMAL_95 * np.sqrt(variance)
     return pd.DataFrame(
         {
