@@ -15,7 +15,6 @@ TIMES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "
 """What pandas calls dates and times."""
 
 
-
 class InputError(ValueError):
     """What was handed in cannot be used; the message says why and what to do."""
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp
 
 from wisecrowd._checks import number
@@ -37,6 +37,8 @@ N_FOLDS = 5
 LIKELY = 1.35  # nats below the highest log-likelihood: a 90 % interval
 RATES = np.append(0.0, np.exp(np.linspace(np.log(0.01), np.log(5), 16)))
 LOG_EXPONENT = (-4.0, 1.4)
+LOG_BESIDE = (-3.0, 0.0)  # of what the crowd says beside features
+N_BESIDE = 5000  # most items from which it is learned
 SMALLEST_PREDICTION = 1e-4  # of a classifier's, for a class
 SMALLEST_PROBA = 1e-12  # of a class, in logarithms of probabilities
 
@@ -59,9 +61,6 @@ class Doubts(NamedTuple):
         The largest weight of the votes.
     half : float
         The rate at which the votes have half of that weight.
-    shared : float
-        The part of what the features explain that the crowd does not say again: the
-        crowd's exponent falls by it.
     gold : float
         Standard deviation, before gold, of log t, b and log x.
     annotator : float
@@ -73,7 +72,6 @@ class Doubts(NamedTuple):
     few: float = 0.5
     votes: float = 0.5
     half: float = 0.3
-    shared: float = 0.6
     gold: float = 0.5
     annotator: float = 1.0
 
@@ -356,7 +354,7 @@ def labels(
 
 
 def left_out(
-    witnesses: Witnesses, selective: Float[np.ndarray, " A"]
+    witnesses: Witnesses, selective: Float[np.ndarray, " A"], most: int = N_LEARN
 ) -> "LeftOut | None":
     """Return the answers that the others on their items predict; None without any.
 
@@ -364,7 +362,7 @@ def left_out(
     whatever the others say.
     """
     several = np.flatnonzero(witnesses.answers.n_per_item > 1)
-    items = np.random.RandomState(0).permutation(several)[:N_LEARN]
+    items = np.random.RandomState(0).permutation(several)[:most]
     part = witnesses.of_items(np.sort(items))
     answers = part.answers
     rows = np.flatnonzero(selective[answers.annotator] < 0.5)
@@ -378,7 +376,8 @@ def left_out(
         all_of_them = (answers.per_item @ weighted)[answers.item]
         given.append(np.minimum(np.exp(said[rows]), 1.0))
         rest.append((reading.log_class + all_of_them - weighted)[rows])
-    return LeftOut(np.array(given), np.array(rest), n_others[rows])
+    beyond = 0.0 if part.beyond is None else part.beyond[answers.item[rows]]
+    return LeftOut(np.array(given), np.array(rest), n_others[rows], beyond)
 
 
 class LeftOut(NamedTuple):
@@ -392,16 +391,24 @@ class LeftOut(NamedTuple):
         What the others say about the class, in logs.
     n_others : array (n,)
         How many they are.
+    beyond : array (n, C) or 0
+        What a classifier says about the class, in logs.
     """
 
     given: Float[np.ndarray, "M n C"]
     others: Float[np.ndarray, "M n C"]
     n_others: Float[np.ndarray, " n"]
+    beyond: Float[np.ndarray, "n C"] | float = 0.0
 
-    def log_likelihood(self, rate: float) -> Float[np.ndarray, " n"]:
-        """Return log p(y | the others) of every answer, if this rate were right."""
+    def log_likelihood(
+        self, rate: float, exponent: float = 1.0, features: float = 0.0
+    ) -> Float[np.ndarray, " n"]:
+        """Return log p(y | the others) of every answer, if this rate were right.
+
+        With the exponents of what the others and a classifier say.
+        """
         divided = design_effect(self.n_others, rate / (1 + rate))
-        said = self.others / divided[:, None]
+        said = exponent * self.others / divided[:, None] + features * self.beyond
         said = np.exp(said - said.max(2, keepdims=True))
         chance = (said * self.given).sum(2) / said.sum(2)
         return np.log(np.maximum(chance.mean(0), SMALLEST_PROBA))
@@ -492,11 +499,28 @@ def learned_pool(
     some = np.random.RandomState(0).permutation(len(witnesses.beyond))[:N_LEARN]
     part = witnesses.of_items(np.sort(some))
     exponent, explained = exponent_of_features(part, pool)
-    return pool._replace(
-        exponent=1 - doubts.shared * explained,
-        features=exponent * explained**0.5,
-        explained=explained,
-    )
+    features = exponent * explained**0.5
+    beside = exponent_of_crowd(witnesses, pool, features)
+    return pool._replace(exponent=beside, features=features, explained=explained)
+
+
+def exponent_of_crowd(witnesses: Witnesses, pool: Pool, features: float) -> float:
+    """Return the exponent, at most 1, of what the crowd says beside features.
+
+    By which left-out answers are predicted best, from the others on the item and from
+    the features. 1 if no item has two answers.
+    """
+    found = left_out(witnesses, pool.selective, N_BESIDE)
+    if found is None:
+        return 1.0
+    rate = pool.dependence / max(1 - pool.dependence, SMALLEST_PROBA)
+
+    def loss(log_exponent: float) -> float:
+        tried = found.log_likelihood(rate, float(np.exp(log_exponent)), features)
+        return float(-tried.mean())
+
+    best = minimize_scalar(loss, bounds=LOG_BESIDE, method="bounded")
+    return float(np.exp(best.x)) if best.fun < loss(0.0) else 1.0
 
 
 def exponent_of_features(witnesses: Witnesses, pool: Pool) -> tuple[float, float]:
