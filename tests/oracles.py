@@ -1464,12 +1464,26 @@ def left_out(rows, weight, proba, readings, selective):
     return found
 
 
-def left_out_log_likelihood(given, others, n_others, rate):
-    """Log of the mean over readings of Σ p(c | others, discounted) p(y | c)."""
+def items_of_left_out(rows, selective):
+    """The items of the answers that `left_out` returns, in its order."""
+    return [
+        n
+        for at, (n, a, _) in enumerate(rows)
+        if selective[a] < 0.5 and any(r[0] == n for r in rows[:at] + rows[at + 1 :])
+    ]
+
+
+def left_out_log_likelihood(given, others, n_others, rate, exponent=1.0, more=None):
+    """Log of the mean over readings of Σ p(c | others, discounted) p(y | c).
+
+    `more` is added to what the others say about every class.
+    """
     d = design_effect(n_others, rate / (1 + rate))
     chance = 0.0
     for p, logs in zip(given, others, strict=True):
-        of_class = softmaxed_or_known([x / d for x in logs])
+        extra = more or [0.0] * len(logs)
+        joint = [exponent * x / d + y for x, y in zip(logs, extra, strict=True)]
+        of_class = softmaxed_or_known(joint)
         chance += sum(q * g for q, g in zip(of_class, p, strict=True)) / len(given)
     return math.log(max(chance, 1e-12))
 

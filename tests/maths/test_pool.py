@@ -397,7 +397,7 @@ def test_a_given_dependence_is_used_as_it_is_and_votes_do_not_count(rho, seed):
 def test_a_learned_dependence_and_the_weight_of_votes_follow_the_rate(seed):
     found = case(seed)
     signs = pool.Signs((0.3, 0.1, 0.9), float(found.rng.random()), 3.0)
-    doubts = pool.Doubts(votes=0.4, half=0.2, shared=0.3)
+    doubts = pool.Doubts(votes=0.4, half=0.2)
     shares = pool.learned_pool(found.witnesses, found.selective, "learn", doubts, signs)
     rate, *ends = signs.rates(doubts)
     assert_allclose(shares.dependence / (1 - shares.dependence), rate)
@@ -407,7 +407,55 @@ def test_a_learned_dependence_and_the_weight_of_votes_follow_the_rate(seed):
         found.witnesses, shares._replace(exponent=1.0)
     )
     assert_allclose(shares.features, exponent * math.sqrt(explained))
-    assert_allclose(shares.exponent, 1 - 0.3 * explained)
+    features = exponent * math.sqrt(explained)
+    plain = shares._replace(exponent=1.0, features=0.0)
+    wanted = pool.exponent_of_crowd(found.witnesses, plain, features)
+    assert_allclose(shares.exponent, wanted)
+
+
+@given(seeds)
+@settings(max_examples=5)
+def test_the_exponent_of_the_crowd_predicts_left_out_answers_best(seed):
+    found = case(seed)
+    shares = drawn_pool(found.rng)._replace(selective=found.selective)
+    features = float(found.rng.uniform(0, 2))
+    rate = shares.dependence / (1 - shares.dependence)
+    rows = oracles.left_out(*found.crowd, found.selective)
+    items = oracles.items_of_left_out(found.rows, found.selective)
+    beyond = found.witnesses.beyond
+
+    def fit(exponent):
+        return sum(
+            oracles.left_out_log_likelihood(
+                *row, rate, exponent, [features * x for x in beyond[n]]
+            )
+            for row, n in zip(rows, items, strict=True)
+        ) / len(rows)
+
+    got = pool.exponent_of_crowd(found.witnesses, shares, features)
+    if not rows:
+        assert got == 1.0
+        return
+    grid = [fit(math.exp(x)) for x in np.linspace(*pool.LOG_BESIDE, 40)]
+    assert fit(got) >= max(grid) - 1e-4
+
+
+def test_features_that_know_better_than_the_crowd_lower_its_exponent():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=2000)
+    # Ten annotators with one skill each, who are believed to be better than they are.
+    item, who = np.repeat(np.arange(2000), 3), rng.integers(10, size=6000)
+    said = np.where(rng.random(6000) < 0.65, truth[item], 1 - truth[item])
+    answers = Answers.from_codes(item, who, said, (2000, 10, 2, 2)).distinct()
+    sure = np.tile([[0.95, 0.05], [0.05, 0.95]], (10, 1, 1)) * 1e6
+    readings = (pool.Reading(sure, sure.sum(2), np.log([0.5, 0.5])),)
+    weight = np.ones(len(answers))
+    beyond = np.log(np.where(np.eye(2)[truth] > 0, 0.95, 0.05))
+    witnesses = pool.Witnesses(answers, weight, None, readings, beyond)
+    shares = pool.learned_pool(witnesses, np.zeros(10), 0.0)
+    assert shares.exponent < 0.5
+    alone = pool.learned_pool(witnesses._replace(beyond=None), np.zeros(10), 0.0)
+    assert alone.exponent == 1.0
 
 
 @given(seeds)
