@@ -406,25 +406,23 @@ def test_a_learned_dependence_and_the_weight_of_votes_follow_the_rate(seed):
     exponent, explained = pool.exponent_of_features(
         found.witnesses, shares._replace(exponent=1.0)
     )
-    assert_allclose(shares.features, exponent * math.sqrt(explained))
-    features = exponent * math.sqrt(explained)
     plain = shares._replace(exponent=1.0, features=0.0)
-    wanted = pool.exponent_of_crowd(found.witnesses, plain, features)
-    assert_allclose(shares.exponent, wanted)
+    crowds, features = pool.exponents_beside(found.witnesses, plain, exponent)
+    assert_allclose(shares.exponent, crowds)
+    assert_allclose(shares.features, features * math.sqrt(explained))
 
 
 @given(seeds)
 @settings(max_examples=5)
-def test_the_exponent_of_the_crowd_predicts_left_out_answers_best(seed):
+def test_the_exponents_predict_left_out_answers_best(seed):
     found = case(seed)
     shares = drawn_pool(found.rng)._replace(selective=found.selective)
-    features = float(found.rng.uniform(0, 2))
     rate = shares.dependence / (1 - shares.dependence)
     rows = oracles.left_out(*found.crowd, found.selective)
     items = oracles.items_of_left_out(found.rows, found.selective)
     beyond = found.witnesses.beyond
 
-    def fit(exponent):
+    def fit(exponent, features):
         return sum(
             oracles.left_out_log_likelihood(
                 *row, rate, exponent, [features * x for x in beyond[n]]
@@ -432,12 +430,12 @@ def test_the_exponent_of_the_crowd_predicts_left_out_answers_best(seed):
             for row, n in zip(rows, items, strict=True)
         ) / len(rows)
 
-    got = pool.exponent_of_crowd(found.witnesses, shares, features)
+    got = pool.exponents_beside(found.witnesses, shares, 0.7)
     if not rows:
-        assert got == 1.0
+        assert got == (1.0, 0.7)
         return
-    grid = [fit(math.exp(x)) for x in np.linspace(*pool.LOG_BESIDE, 40)]
-    assert fit(got) >= max(grid) - 1e-4
+    first, second = (np.exp(np.linspace(*ends, 8)) for ends in pool.BESIDE)
+    assert fit(*got) >= max(fit(t, x) for t in first for x in second) - 2e-3
 
 
 def test_features_that_know_better_than_the_crowd_lower_its_exponent():

@@ -14,12 +14,12 @@ mistakes have the correlation ρ carry as much information as n / d(n) independe
 never more than 1 / ρ. Without gold t = 1, b = 0 and l = 0.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from wisecrowd._checks import number
@@ -37,8 +37,8 @@ N_FOLDS = 5
 LIKELY = 1.35  # nats below the highest log-likelihood: a 90 % interval
 RATES = np.append(0.0, np.exp(np.linspace(np.log(0.01), np.log(5), 16)))
 LOG_EXPONENT = (-4.0, 1.4)
-LOG_BESIDE = (-3.0, 0.0)  # of what the crowd says beside features
-N_BESIDE = 5000  # most items from which it is learned
+BESIDE = [(-3.0, 0.0), LOG_EXPONENT]  # logs of exponents of crowd and features
+N_BESIDE = 5000  # most items from which they are learned
 SMALLEST_PREDICTION = 1e-4  # of a classifier's, for a class
 SMALLEST_PROBA = 1e-12  # of a class, in logarithms of probabilities
 
@@ -499,28 +499,34 @@ def learned_pool(
     some = np.random.RandomState(0).permutation(len(witnesses.beyond))[:N_LEARN]
     part = witnesses.of_items(np.sort(some))
     exponent, explained = exponent_of_features(part, pool)
-    features = exponent * explained**0.5
-    beside = exponent_of_crowd(witnesses, pool, features)
-    return pool._replace(exponent=beside, features=features, explained=explained)
+    beside = exponents_beside(witnesses, pool, exponent)
+    return pool._replace(
+        exponent=beside[0], features=beside[1] * explained**0.5, explained=explained
+    )
 
 
-def exponent_of_crowd(witnesses: Witnesses, pool: Pool, features: float) -> float:
-    """Return the exponent, at most 1, of what the crowd says beside features.
+def exponents_beside(
+    witnesses: Witnesses, pool: Pool, features: float
+) -> tuple[float, float]:
+    """Return the exponents of the crowd, at most 1, and of features beside it.
 
-    By which left-out answers are predicted best, from the others on the item and from
-    the features. 1 if no item has two answers.
+    With these, left-out answers are predicted best, from the others on the item and
+    from the features. The search begins at `features`; if no item has two answers, it
+    also ends there.
     """
     found = left_out(witnesses, pool.selective, N_BESIDE)
     if found is None:
-        return 1.0
+        return 1.0, features
     rate = pool.dependence / max(1 - pool.dependence, SMALLEST_PROBA)
 
-    def loss(log_exponent: float) -> float:
-        tried = found.log_likelihood(rate, float(np.exp(log_exponent)), features)
-        return float(-tried.mean())
+    def loss(logs: Float[np.ndarray, " 2"]) -> float:
+        return float(-found.log_likelihood(rate, *np.exp(logs)).mean())
 
-    best = minimize_scalar(loss, bounds=LOG_BESIDE, method="bounded")
-    return float(np.exp(best.x)) if best.fun < loss(0.0) else 1.0
+    start = np.clip(np.log([0.7, features]), *np.transpose(BESIDE))
+    wanted: Any = {"xatol": 0.01, "fatol": 1e-6}
+    best = minimize(loss, start, method="Nelder-Mead", bounds=BESIDE, options=wanted)
+    exponent, of_features = np.exp(best.x).tolist()
+    return exponent, of_features
 
 
 def exponent_of_features(witnesses: Witnesses, pool: Pool) -> tuple[float, float]:
@@ -528,9 +534,9 @@ def exponent_of_features(witnesses: Witnesses, pool: Pool) -> tuple[float, float
 
     The share of what these labels know about the classes that the predictions explain:
     (H − cross-entropy) / (H − mean entropy of the labels), H the entropy of the shares
-    of the classes. The exponent in the labels is the first times the root of the
-    second: predictions that explain little are no independent witness, they repeat
-    what the crowd gets wrong.
+    of the classes. The exponent in the labels is multiplied by the root of the share:
+    predictions that explain little are no independent witness, they repeat what the
+    crowd gets wrong.
     """
     answered = witnesses.answers.n_per_item > 0
     if witnesses.beyond is None or not answered.any():

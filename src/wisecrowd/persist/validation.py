@@ -19,7 +19,7 @@ from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
 from wisecrowd.maths.pool import Pool
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.methods.crowd_em import CrowdEM
-from wisecrowd.methods.svgpcr.record import SparseGP
+from wisecrowd.methods.svgpcr.record import Beside, SparseGP
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.persist import records
 from wisecrowd.skills import (
@@ -205,9 +205,11 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
         if getattr(gp, name).dtype not in (np.float32, np.float64):
             raise Unfit(f"{name} has the type {getattr(gp, name).dtype}")
     _check_precision(gp.precision)
-    if gp.regression is not None:
-        _check_record(gp.regression, "regression", sizes)
-        _check_array(gp.exponents, "exponents", (2,), least=0.0)
+    if gp.beside is not None:
+        beside = _of_type(gp.beside, "beside", Beside)
+        _check_record(beside.regression, "regression", sizes)
+        _check_array(beside.exponents, "exponents", (2,), least=0.0)
+        _check_number(beside.reach, "reach", 0.0, np.inf)
 
 
 def _check_precision(precision: Array) -> None:

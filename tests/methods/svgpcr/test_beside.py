@@ -46,8 +46,8 @@ def test_what_says_nothing_hardly_changes_the_other():
     X, right, proba = straight(200)
     line = Line.of(X, np.ones(len(X), bool), 0)
     nothing = np.full((200, 2), np.log(0.5))
-    both = line.beside(proba, nothing)
-    assert ((both.alone.argmax(1) == right).mean()) > 0.9
+    _, alone = line.beside(proba, nothing)
+    assert (alone.argmax(1) == right).mean() > 0.9
 
 
 def fitted(**settings):
@@ -61,16 +61,25 @@ def fitted(**settings):
 def test_predictions_are_the_product_of_both():
     model, made = fitted()
     gp = model.learned_.classifier
-    alone = model.learned_._replace(
-        classifier=gp._replace(regression=None, exponents=None, sharpness=1.0)
-    )
+    alone = model.learned_._replace(classifier=gp._replace(beside=None, sharpness=1.0))
     sharpness = model.sharpness_
     proba = model.predict_proba(made.X[:5])
     model.learned_ = alone
     process = np.log(model.predict_proba(made.X[:5]))
-    line = bounded_log(gp.regression.proba(made.X[:5]))
-    wanted = np.exp(sharpness * (gp.exponents[0] * process + gp.exponents[1] * line))
+    line = bounded_log(gp.beside.regression.proba(made.X[:5]))
+    a, b = gp.beside.exponents
+    wanted = np.exp(sharpness * (a * process + b * line))
     assert_allclose(proba, wanted / wanted.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_beyond_its_reach_a_regression_says_less_and_less():
+    X, _, proba = straight()
+    both, _ = Line.of(X, np.ones(len(X), bool), 0).beside(proba, np.zeros((60, 2)))
+    far = X[X[:, 0].argmax()][None] * [[1], [10], [1e3], [1e300]]
+    said = np.diff(both.log_proba(np.zeros((4, 2)), far))[:, 0]
+    assert np.isfinite(said).all()
+    assert said[0] > said[1] > said[2] > said[3]
+    assert said[3] < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -80,7 +89,7 @@ def test_predictions_are_the_product_of_both():
 )
 def test_there_is_no_regression_where_none_is_wanted(settings):
     model, _ = fitted(**settings)
-    assert model.learned_.classifier.regression is None
+    assert model.learned_.classifier.beside is None
 
 
 def test_a_regression_survives_a_file(tmp_path):

@@ -14,30 +14,13 @@ from wisecrowd._types import Array
 from wisecrowd.fit.soft_labels import out_of_fold, regression
 from wisecrowd.maths.logistic import Logistic
 from wisecrowd.maths.pool import bounded_log, fitted_exponents, normalised
+from wisecrowd.methods.svgpcr.record import Beside
 
 N_FOLDS = 5
 MOST_ITEMS = 20_000  # that the regression is learned from: more move it little
 HELD = 0.02
 """Nats per item for which the two exponents may differ by a factor of four. Their ratio
 is fitted to labels that both have helped to make, so it is held near one."""
-
-
-class Beside(NamedTuple):
-    """What both predict.
-
-    Attributes
-    ----------
-    regression : Logistic
-        The regression.
-    exponents : array (2,)
-        Of the Gaussian process and of the regression.
-    alone : array (N, C)
-        What both say about every item without its own answers, in logs.
-    """
-
-    regression: Logistic
-    exponents: Float[np.ndarray, " 2"]
-    alone: Float[np.ndarray, "N C"]
 
 
 class Line(NamedTuple):
@@ -77,10 +60,15 @@ class Line(NamedTuple):
 
     def beside(
         self, proba: Float[np.ndarray, "N C"], process: Float[np.ndarray, "N C"]
-    ) -> Beside:
-        """Return what both say, if the process says this without an item's answers."""
+    ) -> tuple[Beside, Float[np.ndarray, "N C"]]:
+        """Return both, and what they say about every item without its own answers.
+
+        If the process says this about every item without its own answers.
+        """
         both = np.stack([process, self.alone(proba)])
-        seen = both[:, self.rows], proba[self.rows]
-        exponents, _ = fitted_exponents(*seen, held=HELD)
+        exponents, _ = fitted_exponents(both[:, self.rows], proba[self.rows], held=HELD)
         alone = normalised(np.tensordot(exponents, both, 1))
-        return Beside(self.learned(proba), exponents, alone)
+        found = self.learned(proba)
+        seen = found.scaling.apply(self.X[self.rows], "float64")
+        reach = float(np.linalg.norm(seen, axis=1).max())
+        return Beside(found, exponents, reach), alone

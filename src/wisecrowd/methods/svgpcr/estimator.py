@@ -27,7 +27,6 @@ from wisecrowd.features import checked_features
 from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
-from wisecrowd.maths.pool import bounded_log
 from wisecrowd.maths.scaling import SCALINGS
 from wisecrowd.methods.svgpcr.record import SparseGP
 from wisecrowd.methods.svgpcr.start import Start, start_of
@@ -165,9 +164,8 @@ class SparseGPClassifier(CrowdClassifier):
         gp = self._gp()
         with np.errstate(divide="ignore"):
             said = np.log(predictive(self, gp, X))
-        if gp.regression is not None and gp.exponents is not None:
-            line = bounded_log(gp.regression.proba(X))
-            said = gp.exponents[0] * said + gp.exponents[1] * line
+        if gp.beside is not None:
+            said = gp.beside.log_proba(said, X)
         return crowd.posterior(self.sharpness_ * said)[0]
 
 

@@ -25,7 +25,7 @@ from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
-from wisecrowd.methods.svgpcr.beside import MOST_ITEMS, Beside, Line
+from wisecrowd.methods.svgpcr.beside import MOST_ITEMS, Line
 from wisecrowd.methods.svgpcr.ending import (
     Ended,
     ended,
@@ -34,7 +34,7 @@ from wisecrowd.methods.svgpcr.ending import (
     left_out,
 )
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
-from wisecrowd.methods.svgpcr.record import SparseGP
+from wisecrowd.methods.svgpcr.record import Beside, SparseGP
 from wisecrowd.methods.svgpcr.start import (
     N_FOR_START,
     Start,
@@ -131,7 +131,7 @@ def trained(
     keep.remove()
     gp, place = run.state.gp, (scale, run.state.jitter, run.state.epsilon)
     record = record_of(gp.natural, gp.hyper, *place, end.sharpness)
-    return learned(end, with_regression(record, both)), trace
+    return learned(end, record._replace(beside=both)), trace
 
 
 def recipe_of(settings: Any, X: Array, posterior: Any) -> Recipe:
@@ -171,8 +171,9 @@ def ended_again(
         alone = cross_fitted(replace(task, learns=False), settings, run, n_steps)
     else:
         alone = left_out(task, run.state)
-    both = None if line is None else line.beside(end.proba, alone)
-    alone = alone if both is None else both.alone
+    both = None
+    if line is not None:
+        both, alone = line.beside(end.proba, alone)
     return run, ended(task, first, settings.dependence, lambda proba: alone), both
 
 
@@ -381,13 +382,6 @@ def record_of(
         epsilon=float(epsilon),
         sharpness=sharpness,
     )
-
-
-def with_regression(gp: SparseGP, both: Beside | None) -> SparseGP:
-    """Return the record with what is learned beside it."""
-    if both is None:
-        return gp
-    return gp._replace(regression=both.regression, exponents=both.exponents)
 
 
 def learned(end: Ended, gp: SparseGP) -> Learned:
