@@ -78,6 +78,13 @@ def test_arrays_are_found_by_the_name_in_their_row(tmp_path):
     assert rows.arrays(table["arrays"][1])["pixels"].tolist() == [0, 1, 2]
 
 
+@pytest.fixture
+def found_by_children(monkeypatch):
+    """A child process finds this module by its name."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+
+
+@pytest.mark.usefixtures("found_by_children")
 def test_each_job_can_have_a_process_of_its_own(tmp_path):
     said: list[str] = []
     (row,) = run(jobs(1, n=3), tmp_path, say=said.append).rows.values()
@@ -100,6 +107,7 @@ def test_each_job_can_have_a_process_of_its_own(tmp_path):
         ),
     ],
 )
+@pytest.mark.usefixtures("found_by_children")
 def test_a_job_without_a_result_leaves_a_note(task, note, tmp_path):
     (row,) = run(jobs(1, task), tmp_path, limit=0.2).rows.values()
     assert row["note"] == note

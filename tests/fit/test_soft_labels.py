@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 from wisecrowd import InputError
 from wisecrowd.fit import soft_labels
+from wisecrowd.maths import logistic
 
 PROBA = np.array([[1.0, 0, 0], [0.005, 0.7, 0.295], [0, 0.5, 0.5]])
 
@@ -125,3 +126,16 @@ def test_no_item_is_predicted_by_a_classifier_that_has_seen_it():
 def test_what_is_no_classifier_is_refused(wrong, why):
     with pytest.raises(InputError, match=why):
         soft_labels.check_estimator(wrong)
+
+
+def test_with_more_features_than_items_the_regression_is_at_its_maximum():
+    rng = np.random.default_rng(0)
+    X, proba = rng.normal(size=(30, 40)), rng.dirichlet(np.ones(3), 30)
+    found = soft_labels.regression(X, proba)
+    _, slope = logistic.expected_log_joint(
+        logistic.Weights(found.weights, found.bias),
+        found.scaling.apply(X, "float64"),
+        proba,
+        logistic.precision_of_columns("auto", 40, 3),
+    )
+    assert max(np.abs(slope.weights).max(), np.abs(slope.bias).max()) < 1e-3

@@ -106,19 +106,29 @@ def learned_from(estimator: Any, X: Array, proba: Array) -> Predictor:
 
 
 def regression(X: Array, proba: Array) -> Logistic:
-    """Return a multinomial regression with the prior "auto", fitted to soft labels."""
+    """Return a multinomial regression with the prior "auto", fitted to soft labels.
+
+    With more features than items the weights are a sum of items, and are found in the
+    space of these: the prior is the same in all directions.
+    """
     scale = scaling(X, "auto")
     scaled = scale.apply(X, "float64")
     n_features, n_classes = X.shape[1], proba.shape[1]
     precision = logistic.precision_of_columns("auto", n_features, n_classes)
+    directions = None
+    if n_features > len(X):
+        directions, triangle = np.linalg.qr(scaled.T)
+        scaled = triangle.T
     found = logistic.better_weights(
-        logistic.starting_weights(proba, n_features),
+        logistic.starting_weights(proba, scaled.shape[1]),
         scaled,
         proba,
         precision,
         logistic.units(scaled, n_classes, precision),
         logistic.MAX_STEPS,
     )
+    if directions is not None:
+        found = found._replace(weights=directions @ found.weights)
     return Logistic(*found, scale)
 
 

@@ -262,8 +262,8 @@ assert jax.numpy.ones(1).dtype == "float32"
 
 def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
     # Otherwise inducing points and kernel remember the items' own labels.
-    crowd = wc.simulate(120, 8, 2, answers_per_item=5, random_state=0)
-    useless = np.random.default_rng(0).normal(size=(120, 60))
+    crowd = wc.simulate(120, 8, 2, answers_per_item=5, random_state=1)
+    useless = np.random.default_rng(1).normal(size=(120, 60))
 
     def sharpness():
         model = wc.SVGPCR(n_inducing=20, max_epochs=300, regression=False)
@@ -271,7 +271,7 @@ def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
 
     honest = sharpness()
     monkeypatch.setattr("wisecrowd.methods.svgpcr.train.CROSS_FITTED", 0)
-    assert honest < 0.8 < sharpness() - 0.2
+    assert honest < 0.6 * sharpness()
 
 
 def test_a_small_fit_that_stands_still_ends_early():

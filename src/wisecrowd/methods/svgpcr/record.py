@@ -41,7 +41,8 @@ class Beside(NamedTuple):
         scaled = self.regression.scaling.apply(X, "float64")
         with np.errstate(over="ignore"):
             distance = np.linalg.norm(scaled, axis=1, keepdims=True)
-        near = np.minimum(1.0, self.reach / np.maximum(distance, self.reach))
+        near = np.ones_like(distance)
+        np.divide(self.reach, distance, out=near, where=distance > self.reach)
         weights = Weights(self.regression.weights, self.regression.bias)
         line = posterior(logits(weights, np.where(near > 0, near * scaled, 0.0)))[0]
         a, b = self.exponents
