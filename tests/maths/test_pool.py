@@ -814,3 +814,17 @@ def test_a_dependence_that_is_no_correlation_is_refused_with_a_sentence(given_as
         pool.checked_dependence(given_as)
     for fine in ("learn", 0, 0.5, 1):
         pool.checked_dependence(fine)
+
+
+def test_gold_of_items_that_nobody_answered_tells_nothing_about_the_labels():
+    item, who = np.divmod(np.arange(12), 3)
+    truth = np.array([0, 1, 0, 1, 1, 0])
+    answers = Answers.from_codes(item, who, truth[item], (6, 3, 2, 2))
+    proba = np.where(np.eye(2)[truth] > 0, 0.9, 0.1)
+    prior = (crowd.diagonal_prior(2, 2, 4.0, 1.0)[None],)
+    alone = pool.pooled(answers, truth, proba, prior, "learn")
+    assert alone.calibration.n_gold == 4
+    assert alone.calibration.accuracy == 1
+    said = np.log(proba)
+    both = pool.pooled(answers, truth, proba, prior, "learn", log_proba=said)
+    assert both.calibration.n_gold == 6

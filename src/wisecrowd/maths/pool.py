@@ -739,7 +739,9 @@ def pooled(  # noqa: PLR0913  its settings are its arguments
     if own_labels:
         found = found._replace(verdict=np.log(np.maximum(proba, SMALLEST_PROBA)))
     pool = learned_pool(found, together.selective(answers), dependence, doubts)
-    known = rows_with_gold(gold)
+    # Nothing is said about an item without answers and features: it tests nothing.
+    silent = (answers.n_per_item == 0) & (log_proba is None)
+    known = rows_with_gold(np.where(silent, -1, gold))
     honest = None
     if len(known):
         ruler = found.of_items(known)
