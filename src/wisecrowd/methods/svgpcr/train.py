@@ -192,18 +192,21 @@ def learned_from_labels(
     proba: Float[np.ndarray, "N C"],
     n_steps: int,
 ) -> Run:
-    """Learn f anew from labels, as the folds do.
+    """Learn f from labels: anew, as the folds do, or going on where items are many.
 
     Anew, because the loop may have left f and the kernel where no step leads out: on
-    answers that are far from independent it can put all items into one class. A
-    network under the kernel is kept.
+    answers that are far from independent it can put all items into one class. With many
+    items, or a network under the kernel, half of the steps are too few to begin anew.
     """
-    task, hyper = replace(task, learns=False), run.state.gp.hyper
-    if not task.recipe.kernel.embeds:
-        hyper = starting_hyper(task, starting_points(task, settings))
+    task = replace(task, learns=False)
     schedule = schedule_again(settings, task.recipe.n_items, n_steps)
     settled: Any = Settled(np.log(np.maximum(proba, SMALLEST_LABEL)))
-    anew = Run(task.start(settled, hyper), run.seed, schedule.n_steps)
+    if task.recipe.kernel.embeds or task.recipe.n_items > MOST_ITEMS:
+        state = run.state._replace(skills=settled, evidence=task.evidence(settled))
+    else:
+        hyper = starting_hyper(task, starting_points(task, settings))
+        state = task.start(settled, hyper)
+    anew = Run(state, run.seed, schedule.n_steps)
     with Trace("from the labels", schedule.n_steps, settings.progress) as trace:
         return completed(task, task.recipe.n_items, schedule, anew, trace=trace)
 
