@@ -250,7 +250,7 @@ def test_an_item_with_two_rows_in_a_wide_table_is_named(written):
         ("1,ann,cat\n1,bob,dog\n", ["'1', 'ann', 'cat'", "no header"]),
         ("one\ntwo\n", ["'one'", "holds one value"]),
         (b"item,user,label\n1,2,caf\xe9\n", ["line 2", "UTF-8", "café", "0xe9"]),
-        ("item,user,label\n1,2,3\n".encode("utf-16"), ["UTF-16", "UTF-8"]),
+        ("item,user,label\n1,2,3\n".encode("utf-16")[:-1], ["UTF-16", "UTF-8"]),
         (b"PK\x03\x04rest", ["zip", "save it as CSV"]),
         (b"PAR1rest", ["Parquet file is broken"]),
         (b"\x1f\x8brest", ["compressed file is broken"]),
@@ -577,3 +577,14 @@ def test_an_empty_name_survives_in_parquet(tmp_path):
     assert again.items.tolist() == ["", "x"]
     assert again.annotators.tolist() == ["", "a", "b"]
     assert len(again) == 3
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_text_in_utf_16_is_read_as_a_spreadsheet_writes_it(tmp_path, encoding):
+    text = "\ufeff" * (encoding != "utf-16") + "item\tuser\tlabel\r\n1\t猫\tcafé\r\n"
+    for name, content in (("a.txt", text.encode(encoding)), ("a.gz", None)):
+        path = tmp_path / name
+        path.write_bytes(content or gzip.compress(text.encode(encoding)))
+        made = read_annotations(path)
+        assert made.to_frame().values.tolist() == [[1, "猫", "café"]]
+        assert made.report.path == str(path)

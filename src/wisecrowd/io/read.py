@@ -255,7 +255,9 @@ def _of_one_form(sources: Sequence[Source], form: str | None) -> list[list[Sourc
         key: Any = place
         if source.kind == "table":
             with errors_that_name(source.shown):
-                platform = form if form in TABLE_PLATFORMS else _platform_of(source)
+                platform = (
+                    form if form in TABLE_PLATFORMS else platform_of(source.columns)
+                )
             key = platform or frozenset(source.columns)
             key = key if source.with_header else place
         groups.setdefault(key, []).append(source)
@@ -279,7 +281,7 @@ def _found(source: Source, form: str | None, given: Options) -> RawAnnotations:
 
 
 def _from_text(source: Source, form: str | None, given: Options) -> RawAnnotations:
-    form = form or _platform_of(source)
+    form = form or platform_of(source.columns)
     if form is None:
         rows = sample_rows(source.parts[0] if source.parts else source)
         columns = source.parts[0].columns if source.parts else source.columns
@@ -366,11 +368,19 @@ def _options(form: str, given: Options) -> Options:
     return {name: given[name] for name in OPTIONS_OF[form]}
 
 
-def _platform_of(source: Source) -> str | None:
+def platform_of(columns: Iterable[Any]) -> str | None:
+    """Return the platform whose exports have these columns, or None.
+
+    Examples
+    --------
+    >>> platform_of(["HITId", "WorkerId", "Answer.class"])
+    'mturk'
+    """
+    columns = tuple(map(str, columns))
     for name, platform in TABLE_PLATFORMS.items():
-        if platform.recognises(source.columns):
+        if platform.recognises(columns):
             return name
-    if {"subject_id", "locations", "metadata"} <= set(source.columns):
+    if {"subject_id", "locations", "metadata"} <= set(columns):
         raise InputError(
             "this is a Zooniverse subject export: it has no answers. Read the "
             "classification export."

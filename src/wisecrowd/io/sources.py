@@ -51,6 +51,7 @@ MAGIC = {
     b"\x89HDF": "hdf5",
     b"PK\x03\x04": "zip",
 }
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a text begins
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|nan|inf", re.IGNORECASE)
 
 
@@ -175,7 +176,10 @@ def index_columns(schema: Any) -> list[Any]:
 
 
 def existing_file(path: Any) -> Path:
-    """Return the path of a file that exists and is not empty; a pipe is copied."""
+    """Return the path of a file that exists and is not empty.
+
+    A pipe is copied, and so is a text in UTF-16, to UTF-8.
+    """
     path = Path(path).expanduser()
     if _is_pipe(path):
         path = _copied(path)
@@ -191,7 +195,8 @@ def existing_file(path: Any) -> Path:
         raise InputError("this is a device, not a file.")
     if not path.stat().st_size:
         raise InputError("the file is empty (0 bytes).")
-    return path
+    with _open_bytes(path) as file:
+        return _in_utf8(path) if file.read(2) in UTF_16 else path
 
 
 def recognised(path: Any) -> Source:
@@ -420,12 +425,36 @@ def _copied(path: Path) -> Path:
     if path not in _copies:
         if str(path) == "-" and sys.stdin is not None and sys.stdin.isatty():
             raise InputError("nothing comes from standard input. Send a file into it.")
-        handle, name = tempfile.mkstemp(prefix="wisecrowd-pipe-")
-        atexit.register(Path(name).unlink, missing_ok=True)
-        with os.fdopen(handle, "wb") as copy, _pipe(path) as pipe:
+        made = _new_file()
+        with made.open("wb") as copy, _pipe(path) as pipe:
             shutil.copyfileobj(pipe, copy)
-        _copies[path] = Path(name)
+        _copies[path] = made
     return _copies[path]
+
+
+def _in_utf8(path: Path) -> Path:
+    """Return a copy of a text in UTF-16, which spreadsheets call Unicode."""
+    copy = _new_file()
+    try:
+        with (
+            io.TextIOWrapper(_open_bytes(path), "utf-16", newline="") as text,
+            copy.open("w", encoding="utf-8", newline="") as made,
+        ):
+            shutil.copyfileobj(text, made)
+    except UnicodeDecodeError:
+        raise InputError(
+            "the text is in UTF-16, and broken. Save it as UTF-8: in a spreadsheet, "
+            "'CSV UTF-8'."
+        ) from None
+    return copy
+
+
+def _new_file() -> Path:
+    """Return an empty file that is removed when the process ends."""
+    handle, name = tempfile.mkstemp(prefix="wisecrowd-")
+    os.close(handle)
+    atexit.register(Path(name).unlink, missing_ok=True)
+    return Path(name)
 
 
 def _pipe(path: Path) -> Any:
@@ -539,10 +568,6 @@ def _open_bytes(path: Path) -> Any:
 def _head(path: Path) -> str:
     with _open_bytes(path) as file:
         start = file.read(HEAD_BYTES)
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(
-            "the text is in UTF-16. Save it as UTF-8: in a spreadsheet, 'CSV UTF-8'."
-        )
     if b"\0" in start[:1000]:
         raise InputError(
             f"this is not text (there is a NUL, byte {start.index(0) + 1}), and not a "
