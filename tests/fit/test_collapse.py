@@ -82,6 +82,7 @@ def test_a_published_fit_that_collapses_warns(crowd):
 def test_the_published_inference_and_the_defaults_do_not_collapse(crowd):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "The fit was stopped after")
         for model in (
             wc.SVGPCR.as_published(8, max_epochs=200, learning_rate=0.03),
             wc.SVGPCR(8, max_epochs=80, dependence=0.1),

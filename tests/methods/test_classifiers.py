@@ -146,7 +146,7 @@ def test_scikit_learns_checks_of_other_methods(estimator, monkeypatch):
 def test_svgp_has_the_settings_that_do_not_concern_annotators():
     svgpcr, svgp = SVGPCR().get_params(), SVGP().get_params()
     assert svgp.items() < svgpcr.items()
-    own = {"annotator_prior", "dependence", "posterior", "inference", "regression"}
+    own = {"annotator_prior", "dependence", "posterior", "inference", "networks"}
     assert own == svgpcr.keys() - svgp.keys()
     for cls in (SVGPCR, SVGP):
         kinds = [p.kind.name for p in inspect.signature(cls).parameters.values()]

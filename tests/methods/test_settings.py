@@ -146,7 +146,7 @@ ALTERNATIVES = {
     "rffgpcr": FOURIER,
     "svgp": OF_GP,
     "svgpcr": {
-        "regression": {"regression": False},
+        "networks": {"networks": False},
         **OF_GP,
         **PRIOR,
         "posterior": {"posterior": "factorised"},

@@ -18,7 +18,7 @@ _WHERE = {
     "wisecrowd.maths.pool": ("Pool",),
     "wisecrowd.maths.scaling": ("Scaling",),
     "wisecrowd.methods.gpep": ("EPProcess",),
-    "wisecrowd.methods.svgpcr.record": ("Beside", "SparseGP"),
+    "wisecrowd.methods.svgpcr.record": ("Beside", "Networks", "SparseGP"),
     "wisecrowd.metrics.calibration": ("Calibration",),
     "wisecrowd.skills.ability": ("Ability",),
     "wisecrowd.skills.by_features": ("ByFeatures",),

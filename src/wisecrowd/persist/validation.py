@@ -19,7 +19,7 @@ from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices
 from wisecrowd.maths.pool import Pool
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.methods.crowd_em import CrowdEM
-from wisecrowd.methods.svgpcr.record import Beside, SparseGP
+from wisecrowd.methods.svgpcr.record import Beside, Networks, SparseGP
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.persist import records
 from wisecrowd.skills import (
@@ -207,7 +207,7 @@ def _check_gp(gp: SparseGP, sizes: Sizes) -> None:
     _check_precision(gp.precision)
     if gp.beside is not None:
         beside = _of_type(gp.beside, "beside", Beside)
-        _check_record(beside.regression, "regression", sizes)
+        _check_field(beside.networks, "networks", Networks, sizes)
         _check_array(beside.exponents, "exponents", (2,), least=0.0)
         _check_number(beside.reach, "reach", 0.0, np.inf)
 
@@ -368,6 +368,11 @@ FIELDS: dict[str, Mapping[str, Rule | type | None]] = {
     "Mixing": {
         "seen": Rule("DH"), "seen_bias": Rule("H"), "item": Rule("HE"),
         "item_bias": Rule("E"), "annotator": Rule("AE"),
+    },
+    "Networks": {
+        name: Rule(axes, most=MAX_WEIGHT)
+        for name, axes in (("inner", "EDH"), ("inner_bias", "EH"), ("outer", "EHC"),
+                           ("outer_bias", "EC"))
     },
     "Pool": {
         "dependence": PROBA, "votes": PROBA, "explained": PROBA, "features": COUNT,

@@ -120,7 +120,8 @@ def test_latent_moments_and_inducing_points(fitted, data):
     mean, var = fitted.latent_moments(data[0])
     assert mean.shape == var.shape == (60, 2)
     assert (var > 0).all()
-    assert_array_equal(mean.argmax(1), fitted.predict_proba(data[0]).argmax(1))
+    said = fitted._predicted_by_process(data[0])
+    assert_array_equal(mean.argmax(1), said.argmax(1))
     points, classes = fitted.inducing_points()
     assert points.shape == (8, 2)
     assert set(classes) <= {0, 1}
@@ -222,7 +223,7 @@ def test_a_given_epsilon_is_approached_and_reached(data):
 
 def test_gold_calibrates_labels_and_the_sharpness_of_predictions(data, fitted):
     X, y, truth = data
-    alone = {**GP, "regression": False}  # its exponents would be fitted too
+    alone = {**GP, "networks": False}  # its exponents would be fitted too
     known = SVGPCR(**alone).fit(X, y, gold=dict(enumerate(truth[:40].tolist())))
     assert known.calibration_.n_gold == 40
     assert known.calibration_.accuracy > 0.9
@@ -266,7 +267,7 @@ def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
     useless = np.random.default_rng(1).normal(size=(120, 60))
 
     def sharpness():
-        model = wc.SVGPCR(n_inducing=20, max_epochs=300, regression=False)
+        model = wc.SVGPCR(n_inducing=20, max_epochs=300, networks=False)
         return model.fit(useless, crowd.answers).sharpness_
 
     honest = sharpness()

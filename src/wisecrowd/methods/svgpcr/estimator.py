@@ -158,14 +158,17 @@ class SparseGPClassifier(CrowdClassifier):
         classes = self.classes_[self.latent_moments(points).mean.argmax(1)]
         return InducingPoints(points, classes)
 
-    def _predict_proba(self, X: Array) -> Array:
+    def _predicted_by_process(self, X: Array) -> Array:
+        """Return log p(z | x) by the Gaussian process alone, before the sharpness."""
         from wisecrowd.methods.svgpcr.predict import predictive
 
-        gp = self._gp()
         with np.errstate(divide="ignore"):
-            said = np.log(predictive(self, gp, X))
+            return np.log(predictive(self, self._gp(), X))
+
+    def _predict_proba(self, X: Array) -> Array:
+        gp, said = self._gp(), self._predicted_by_process(X)
         if gp.beside is not None:
-            said = gp.beside.log_proba(said, X)
+            said = gp.beside.log_proba(said, gp.scaling.apply(X, "float64"))
         return crowd.posterior(self.sharpness_ * said)[0]
 
 
@@ -233,9 +236,9 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
         The correlation of the mistakes of two answers on one item; see :class:`BCC`.
         0: annotators are independent. None: the labels are the posterior of the model
         itself, as published.
-    regression : bool
-        Whether a multinomial regression is learned from the same labels, whose
-        predictions are multiplied with the Gaussian process's. With softmax only, and
+    networks : bool
+        Whether four small networks are learned from the same labels. Their mean
+        prediction is multiplied with the Gaussian process's. With softmax only, and
         not with `dependence` None.
     inference : {"natural", "adam"}
         "natural": closed-form updates of labels and annotators, natural gradients for
@@ -281,7 +284,7 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
     posterior: Any = "conditional"
     annotator_prior: Any = "learned"
     dependence: float | int | str | None = "learn"
-    regression: bool = True
+    networks: bool = True
     inference: str = "natural"
 
     method = MethodInfo(
@@ -333,7 +336,7 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
     def _check_settings(self) -> None:
         super()._check_settings()
         one_of(self.inference, ("natural", "adam"), "inference")
-        one_of(self.regression, (True, False), "regression")
+        one_of(self.networks, (True, False), "networks")
 
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()

@@ -4,29 +4,60 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import softmax
 
 from wisecrowd._types import Array
-from wisecrowd.maths.crowd import posterior
-from wisecrowd.maths.logistic import Logistic, Weights, logits
 from wisecrowd.maths.pool import bounded_log
 from wisecrowd.maths.scaling import Scaling
 
 
-class Beside(NamedTuple):
-    """A regression beside a Gaussian process.
+class Networks(NamedTuple):
+    """E networks with one layer of relu units each.
 
     Attributes
     ----------
-    regression : Logistic
-        The regression.
-    exponents : array (2,)
-        Of the process and of the regression, before the sharpness.
-    reach : float
-        The largest distance from the mean of an item that it was learned from, in the
-        model's units.
+    inner : array (E, D, H)
+    inner_bias : array (E, H)
+        From the features, in the model's units, to the units.
+    outer : array (E, H, C)
+    outer_bias : array (E, C)
+        From the units to the logits of the classes.
     """
 
-    regression: Logistic
+    inner: Any
+    inner_bias: Any
+    outer: Any
+    outer_bias: Any
+
+    def logits(self, X: Any, kept: Any = 1) -> Any:
+        """Return the logits (E, n, C) of items; `kept` multiplies the units.
+
+        The same for arrays of NumPy, which predict, and of JAX, which learn.
+        """
+        units = X @ self.inner + self.inner_bias[:, None]
+        return (kept * units * (units > 0)) @ self.outer + self.outer_bias[:, None]
+
+    def proba(self, X: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "E n C"]:
+        """Return the probabilities of the classes of items."""
+        out: Array = softmax(self.logits(X.astype(np.float32)).astype(np.float64), 2)
+        return out
+
+
+class Beside(NamedTuple):
+    """Small networks beside a Gaussian process.
+
+    Attributes
+    ----------
+    networks : Networks
+        What they say is their mean.
+    exponents : array (2,)
+        Of the process and of the networks, before the sharpness.
+    reach : float
+        The largest distance from the mean of an item that they were learned from, in
+        the model's units.
+    """
+
+    networks: Networks
     exponents: Float[np.ndarray, " 2"]
     reach: float
 
@@ -35,18 +66,15 @@ class Beside(NamedTuple):
     ) -> Float[np.ndarray, "n C"]:
         """Return what both say, in logs up to a constant, if the process says this.
 
-        Beyond its reach the regression says less and less, as the process does: a line
-        would be certain there of what nobody has seen.
+        Beyond their reach the networks say less and less, as the process does: they
+        would be certain there of what nobody has seen. X is in the model's units.
         """
-        scaled = self.regression.scaling.apply(X, "float64")
-        with np.errstate(over="ignore"):
-            distance = np.linalg.norm(scaled, axis=1, keepdims=True)
+        distance = np.linalg.norm(X, axis=1, keepdims=True)
         near = np.ones_like(distance)
         np.divide(self.reach, distance, out=near, where=distance > self.reach)
-        weights = Weights(self.regression.weights, self.regression.bias)
-        line = posterior(logits(weights, np.where(near > 0, near * scaled, 0.0)))[0]
+        said = self.networks.proba(near * X).mean(0)
         a, b = self.exponents
-        return a * process + b * near * bounded_log(line)
+        return a * process + b * near * bounded_log(said)
 
 
 class SparseGP(NamedTuple):
@@ -70,7 +98,7 @@ class SparseGP(NamedTuple):
     sharpness : float
         The exponent of the predicted probabilities.
     beside : Beside or None
-        A regression whose predictions are multiplied with the process's.
+        Networks whose predictions are multiplied with the process's.
     """
 
     shift: Array

@@ -25,7 +25,7 @@ from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
-from wisecrowd.methods.svgpcr.beside import MOST_ITEMS, Line
+from wisecrowd.methods.svgpcr.beside import MOST_ITEMS, LabelledItems
 from wisecrowd.methods.svgpcr.ending import (
     Ended,
     ended,
@@ -49,6 +49,7 @@ CROSS_FITTED = 2000  # items, and fewer, are predicted by fits without their ans
 N_FOLDS = 3
 N_LARGE_FOLDS = 2  # of more items, if there is a network
 AGAIN = 0.5  # of the steps, in which f is learned from the labels again
+FASTER = 2  # where f begins anew: so many times larger and fewer steps, as labels stay
 SMALLEST_LABEL = 1e-4  # probability of a class, where f is learned from labels
 MIN_SHARE = 0.1  # of a time limit, which is left for the steps
 
@@ -127,7 +128,7 @@ def trained(
                 end = ended_as_published(task, run.state)
             else:
                 alone = (start() if first is None else first).alone
-                run, end, both = ended_again(task, settings, run, alone, X)
+                run, end, both = ended_again(task, settings, run, alone)
     keep.remove()
     gp, place = run.state.gp, (scale, run.state.jitter, run.state.epsilon)
     record = record_of(gp.natural, gp.hyper, *place, end.sharpness)
@@ -149,40 +150,60 @@ def recipe_of(settings: Any, X: Array, posterior: Any) -> Recipe:
 
 
 def ended_again(
-    task: SVGPCRTask, settings: Any, run: Run, first: Agreed, X: Array
+    task: SVGPCRTask, settings: Any, run: Run, first: Agreed
 ) -> tuple[Run, Ended, Beside | None]:
     """Make the labels, learn f from them again, and make the final labels.
 
     Inside the loop f learns from the answers as if they were independent. The labels of
-    the pool are better, so f learns from them once more, and a regression with it.
+    the pool are better, so f learns from them once more, and small networks with it.
     """
-    line = line_of(task, settings, X)
-    process = left_out(task, run.state)
+    process, labelled = left_out(task, run.state), labelled_items(task, settings)
 
     def says(proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
-        if line is None or task.recipe.n_items > MOST_ITEMS:  # a round costs six fits
+        # The loop can end with all items in one class: a regression can mend that.
+        if labelled is None or task.recipe.n_items > MOST_ITEMS:  # a round costs 4 fits
             return process
-        return 0.5 * (process + line.alone(proba))
+        return 0.5 * (process + labelled.by_regression(proba))
 
     end = ended(task, first, settings.dependence, says)
-    n_steps = int(AGAIN * run.step)
+    n_steps = int(AGAIN * run.step / (1 if goes_on(task) else FASTER))
     run = learned_from_labels(task, settings, run, end.proba, n_steps)
     if task.recipe.n_items <= CROSS_FITTED or task.recipe.kernel.embeds:
-        alone = cross_fitted(replace(task, learns=False), settings, run, n_steps)
+        alone = cross_fitted(from_labels(task), settings, run, n_steps)
     else:
         alone = left_out(task, run.state)
     both = None
-    if line is not None:
-        both, alone = line.beside(end.proba, alone)
+    if labelled is not None:
+        both, alone = labelled.beside(end.proba, alone)
     return run, ended(task, first, settings.dependence, lambda proba: alone), both
 
 
-def line_of(task: SVGPCRTask, settings: Any, X: Array) -> Line | None:
-    """Return what a regression is learned from, if there is one."""
-    if not settings.regression or not isinstance(task.recipe.link, links.Softmax):
+def labelled_items(task: SVGPCRTask, settings: Any) -> LabelledItems | None:
+    """Return what small networks are learned from, if there are any."""
+    if not settings.networks or not isinstance(task.recipe.link, links.Softmax):
         return None
     known = (task.data.answers.n_per_item > 0) | (task.data.gold >= 0)
-    return Line.of(X, known, task.seed)
+    return LabelledItems.of(task.data.features, known, task.seed)
+
+
+def goes_on(task: SVGPCRTask) -> bool:
+    """Return whether f goes on from the loop when it is learned from labels.
+
+    With many items, or a network under the kernel, half of the steps are too few to
+    begin anew.
+    """
+    return task.recipe.kernel.embeds or task.recipe.n_items > MOST_ITEMS
+
+
+def from_labels(task: SVGPCRTask) -> SVGPCRTask:
+    """Return the task of learning f from labels."""
+    faster = 1 if goes_on(task) else FASTER
+    return replace(
+        task,
+        learns=False,
+        natural_rate=min(1.0, faster * task.natural_rate),
+        learning_rate=faster * task.learning_rate,
+    )
 
 
 def learned_from_labels(
@@ -195,13 +216,12 @@ def learned_from_labels(
     """Learn f from labels: anew, as the folds do, or going on where items are many.
 
     Anew, because the loop may have left f and the kernel where no step leads out: on
-    answers that are far from independent it can put all items into one class. With many
-    items, or a network under the kernel, half of the steps are too few to begin anew.
+    answers that are far from independent it can put all items into one class.
     """
-    task = replace(task, learns=False)
+    task = from_labels(task)
     schedule = schedule_again(settings, task.recipe.n_items, n_steps)
     settled: Any = Settled(np.log(np.maximum(proba, SMALLEST_LABEL)))
-    if task.recipe.kernel.embeds or task.recipe.n_items > MOST_ITEMS:
+    if goes_on(task):
         state = run.state._replace(skills=settled, evidence=task.evidence(settled))
     else:
         hyper = starting_hyper(task, starting_points(task, settings))
