@@ -9,6 +9,8 @@ from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.experiments import (
     binary_crowds,
     crowds,
+    lost_classes,
+    new_items,
     one_method,
     scalability,
     simulated_crowds,
@@ -112,3 +114,43 @@ def test_crowds_of_independent_annotators_are_compared(capsys):
     assert said.startswith("4 crowds: votes")
     numbers = [float(word.strip(",")) for word in said.split() if word[:2] == "0."]
     assert np.argmin(numbers) != 0
+
+
+def test_new_items_are_predicted_by_folds_where_there_is_no_test_set(
+    tmp_path, capsys, monkeypatch, data
+):
+    whole = Dataset(
+        name="tiny", answers=data.answers, classes=data.classes, X=data.X,
+        gold=data.gold[:30],
+    )  # fmt: skip
+    parts = list(new_items.parts_of(whole, 0))
+    assert len(parts) == 5
+    assert sum(len(part.gold_test) for part in parts) == 30
+    for part in parts:
+        assert len(part.X) == len(part.answers.items) == 32
+        assert len(part.X_test) == len(part.gold_test)
+
+    def job_in_here(jobs, folder, **_):
+        return run_here(jobs, folder, apart=False)
+
+    run_here = new_items.run
+    monkeypatch.setattr(new_items, "run", job_in_here)
+    monkeypatch.setattr(new_items, "data_of", lambda name: whole)
+    few = ["--methods", "raykar,crowd-em", "--crowds", "labelme", "--seeds", "1"]
+    new_items.main([*few, "--out", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert "crowd-em" in said
+    assert "rank" in said
+
+
+def test_lost_classes_are_counted_one_by_one(capsys, monkeypatch):
+    made = lost_classes.simulated(0)
+    first = made.classes[0]
+    everything_first = np.full(len(made.answers.items), first)
+    assert first not in lost_classes.lost(made.answers, everything_first)
+    assert lost_classes.lost(made.answers, everything_first)
+    assert not lost_classes.lost(made.answers, made.truth)
+    monkeypatch.setattr(lost_classes, "SETTINGS", lost_classes.SETTINGS[:1])
+    monkeypatch.setattr(wc, "SVGPCR", lambda *_, **__: wc.Raykar())
+    lost_classes.main(["--crowds", "1"])
+    assert "1 fits, 0 lost a class" in capsys.readouterr().out

@@ -27,16 +27,21 @@ def fit(model: Any, data: Dataset, *, to: str = "crowd", seed: int = 0) -> Cost:
         Decides ties of the votes.
     """
     y: Any = data.answers
-    gold = None
+    X = data.X
+    more: dict[str, Any] = {} if X is None else {"items": data.answers.items}
     if to == "gold":
-        y = np.asarray(data.gold)
+        assert X is not None
+        assert data.gold is not None
+        truth = data.gold.reindex(data.answers.items)
+        known = truth.notna().to_numpy()
+        X, y, more = X[known], truth[known].to_numpy(), {}
     elif to == "votes":
         votes = METHODS["majority-vote"](random_state=seed).fit(data.answers).labels_
         y = np.asarray(votes)[:, None]
-        gold = dict(enumerate(votes))
-    given = (y,) if data.X is None else (data.X, y)
+        more = {"gold": dict(enumerate(votes))}
+    given = (y,) if X is None else (X, y)
     with measured() as cost:
-        model.fit(*given, **({} if gold is None else {"gold": gold}))
+        model.fit(*given, **more)
     return cost
 
 
@@ -52,7 +57,7 @@ def scored(model: Any, data: Dataset) -> dict[str, Any]:
             model.predict_proba(data.X_test)
         found |= _of(scores(data.gold_test, proba, model.classes_), "test")
         found["test_seconds"] = testing.seconds
-    if data.gold is not None:
+    if data.gold is not None and len(model.label_proba_) == len(data.answers.items):
         truth = data.gold.reindex(data.answers.items)
         found |= _of(scores(truth, model.label_proba_, model.classes_), "label")
         codes = truth_codes(truth, model.classes_)
