@@ -90,6 +90,14 @@ def test_a_page_opens_without_an_error(which, browser, written, request):
         assert page.find(f"#chart-{name} svg").is_displayed(), name
 
 
+def test_an_item_may_be_called_as_what_javascript_knows(browser, hostile, written):
+    page = Page(browser, written(hostile, "hostile"))
+    page.find("#list-items input[type=search]").send_keys("__proto__")
+    page.click("#list-items .open")
+    assert page.find("#detail-item h3").text == "Item __proto__"
+    assert page.errors() == []
+
+
 def test_search_finds_and_says_how_many(opened, found):
     (flag, *_) = [flag for flag in found.annotators["flag"] if flag]
     box = opened.find("#list-annotators input[type=search]")

@@ -2,6 +2,7 @@
 // Text of strangers is only ever set as textContent or as an attribute: it stays text.
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
+const pictures = new Map(Object.entries(data.images)); // an item may be called __proto__
 const SVG = "http://www.w3.org/2000/svg";
 const $ = (id) => document.getElementById(id);
 const count = (n) => n.toLocaleString("en-US");
@@ -161,7 +162,7 @@ function heat(label, matrix, columns, cell) {
 
 chart("chart-certainty", (where, width) => {
   const [settled, open] = data.certainty, n = settled.length, height = 210;
-  const first = Math.max(0, Math.min(...settled.map((v, i) => v + open[i] ? i : n)) - 1);
+  const first = Math.max(0, Math.min(n / 2, ...settled.map((v, i) => v + open[i] ? i - 1 : n)));
   const most = Math.max(1, ...settled.map((v, i) => v + open[i]));
   const left = 16 + 7 * count(most).length;
   const x = scale(first / n, 1, left, width - 8), y = scale(0, most, height - 38, 12);
@@ -191,7 +192,7 @@ const LISTS = {
   "least certain": ["Least certain", "All items are settled; these are the least certain."],
   "contested": ["Most contested", "Items whose annotators disagree most."],
   "disagree": ["Crowd against features", "Items of which the answers say one thing and the features another."],
-  "no answers": ["Without answers", "Labelled from their features alone."],
+  "no answers": ["Without answers", data.confused.pairs.classifier ? "Nobody has answered these items: their labels come from the features alone." : "Nobody has answered these items: their labels say only which class is frequent."],
   "all": ["All items", "The least certain labels first."],
 };
 function ledgerOf(item) {
@@ -218,7 +219,7 @@ function ledgerOf(item) {
         make("tfoot", null, make("tr", null, make("th", { scope: "row" }, "together"), make("td", { class: "less" }), make("td"), make("td", { class: "num" }, signed(total)))))));
 }
 function openItem(item) {
-  const source = data.images[item.name];
+  const source = pictures.get(item.name);
   detail("detail-item", `Item ${item.name}`,
     source ? make("img", { src: source, alt: "" }) : null,
     make("p", null, `Label “${data.classes[item.label]}” with a probability of ${three(item.p)}; next “${data.classes[item.next]}” with ${three(item.q)}. ` +
@@ -229,12 +230,12 @@ function openItem(item) {
 }
 {
   const where = $("list-items"), lists = data.items.lists, keys = Object.keys(lists);
-  const hasImages = Object.keys(data.images).length > 0;
+  const hasImages = pictures.size > 0;
   if (keys.length) {
     const hint = make("p", { class: "hint" });
     const rowsOf = (key) => lists[key].map((i) => data.items.rows[i]);
     const buttons = keys.map((key) => make("button", { type: "button", "aria-pressed": "false", on: { click: () => use(key) } }, LISTS[key][0]));
-    const image = { title: "", plain: true, search: false, text: () => "", node: (r) => data.images[r.name] ? make("img", { src: data.images[r.name], alt: "", loading: "lazy" }) : "" };
+    const image = { title: "", plain: true, search: false, text: () => "", node: (r) => pictures.has(r.name) ? make("img", { src: pictures.get(r.name), alt: "", loading: "lazy" }) : "" };
     const found = table(where, {
       label: "Items", open: openItem, rows: rowsOf(keys[0]), most: data.items.rows.length,
       tools: [make("div", { class: "tabs", role: "group", "aria-label": "Which items" }, buttons)],
@@ -243,9 +244,9 @@ function openItem(item) {
         { title: "item", kind: "name", text: (r) => r.name },
         { title: "label", text: (r) => data.classes[r.label] },
         { title: "probability", kind: "num", up: true, value: (r) => r.p, text: (r) => three(r.p), search: false },
-        { title: "next", less: true, text: (r) => data.classes[r.next], search: false },
+        { title: "next class", less: true, text: (r) => data.classes[r.next], search: false },
         { title: "answers", kind: "num", value: (r) => r.n, text: (r) => count(r.n), search: false },
-        { title: "agree", kind: "num", up: true, less: true, value: (r) => r.agreement, text: (r) => percent(r.agreement), search: false },
+        { title: "name the label", kind: "num", up: true, less: true, value: (r) => r.agreement, text: (r) => percent(r.agreement), search: false },
         { title: "", plain: true, less: true, text: (r) => r.settled ? "settled" : "second look", node: (r) => make("span", { class: r.settled ? "badge ok" : "badge" }, r.settled ? "settled" : "second look") },
       ],
     });
@@ -304,7 +305,7 @@ chart("chart-annotators", (where, width) => {
   add("text", { class: "title", x: (46 + width) / 2, y: height - 4, "text-anchor": "middle" }, "number of answers");
   marks = new Map();
   for (const flag of [false, true]) for (const r of shown) if (Boolean(r.flag) === flag)
-    add("line", { class: flag ? "interval flag" : "interval", x1: x(log(r.n)), x2: x(log(r.n)), y1: y(r.low), y2: y(r.high) });
+    add("line", { class: flag ? "interval flag" : "interval", style: shown.length > 300 && !flag ? "stroke-opacity: .1" : "", x1: x(log(r.n)), x2: x(log(r.n)), y1: y(r.low), y2: y(r.high) });
   for (const flag of [false, true]) for (const r of shown) if (Boolean(r.flag) === flag) {
     const cx = x(log(r.n)), cy = y(r.accuracy);
     const mark = r.flag === "adversary" ? add("path", { class: "mark flag", d: `M${cx - 6} ${cy - 5}h12l-6 11z` })
@@ -313,7 +314,7 @@ chart("chart-annotators", (where, width) => {
     marks.set(r.i, mark);
   }
   const flags = [...new Set(shown.map((r) => r.flag))].filter(Boolean);
-  flags.forEach((flag, i) => add("text", { x: width - 14, y: height - 52 - 16 * i, "text-anchor": "end", style: "fill: var(--warn)" }, flag === "adversary" ? "▼ adversary" : "■ spammer"));
+  flags.forEach((flag, i) => add("text", { x: width - 14, y: height - 52 - 16 * i, "text-anchor": "end", style: "fill: var(--warn); stroke: var(--card); stroke-width: 5px; paint-order: stroke" }, flag === "adversary" ? "▼ adversary" : "■ spammer"));
   const tip = make("div", { class: "tip", hidden: true });
   where.append(tip);
   const nearest = (event) => {
@@ -359,7 +360,7 @@ chart("chart-classes", (where, width) => {
   const step = 26, left = Math.min(160, width * 0.32), height = shown.length * step + (data.prevalence.length > shown.length ? 26 : 2);
   const most = Math.max(...shown.map((r) => r.high)), x = scale(0, most, left, width - 60);
   const add = svg(where, width, height, "Share of the items in every class, with intervals. The table below has the same numbers.");
-  const letters = Math.floor(left / 7.2);
+  const letters = Math.floor(left / 8.6);
   shown.forEach((r, i) => {
     const y = i * step + 4;
     add("text", { class: "title", x: left - 8, y: y + 14, "text-anchor": "end" }, r.name.length > letters ? r.name.slice(0, letters - 1) + "…" : r.name);
@@ -377,12 +378,12 @@ chart("chart-classes", (where, width) => {
     const pairs = data.confused.pairs[who];
     if (!pairs) continue;
     const columns = who === "crowd" ? data.answers : data.classes;
-    const words = pairs.slice(0, 3).map(([c, k, share]) => `“${data.classes[c]}” is called “${columns[k]}” (${percent(share)})`);
+    const words = pairs.slice(0, 3).map(([c, k, share]) => `“${data.classes[c]}” is called “${columns[k]}” (${percent(share)} of the time)`);
     const inside = data.confused.tables[who]
       ? heat(title, data.confused.tables[who], columns, (v) => [v, null, null])
       : make("ul", { class: "said" }, pairs.map(([c, k, share]) => make("li", null, `“${data.classes[c]}” is called “${columns[k]}”: ${percent(share)}`)));
     $("confused").append(make("div", null, make("h4", null, title),
-      make("p", null, (words.length ? "Most often: " + words.join("; ") + ". " : "") + "How to read it: rows are true classes, columns are what they are called; a row adds up to 100 %."), inside));
+      make("p", null, (words.length ? "The mistakes that are made most often, counted over all items: " + words.join("; ") + ". " : "") + "How to read it: rows are true classes, columns are what they are called; a row adds up to 100 %."), inside));
   }
 }
 
