@@ -12,7 +12,7 @@ import types
 
 import jaxtyping
 
-FIRST, EVERY = 4, 100
+FIRST, EVERY = 2, 100
 """In each test the first calls of a function are checked, then one of so many."""
 
 _checked = jaxtyping.jaxtyped
@@ -25,8 +25,30 @@ class Turn:
     every_call = False
 
 
+class Calls:
+    """How often a function was called.
+
+    A function inside another one is made anew whenever that one is called, and has to
+    be decorated anew, which takes longer than a check. So its calls are counted over
+    all tests, and not in each.
+    """
+
+    def __init__(self, *, inner):
+        self.inner, self.seen, self.number = inner, -1, 0
+
+    def is_checked(self):
+        """Count one more call; return whether it is one that is checked."""
+        if self.seen != Turn.number and not self.inner:
+            self.seen, self.number = Turn.number, 0
+        self.number += 1
+        return self.number <= FIRST or not self.number % EVERY or Turn.every_call
+
+
+_calls: dict[types.CodeType, Calls] = {}
+
+
 def sampled(fn=None, *, typechecker=None):
-    """Take the place of ``jaxtyped``: check some calls; decorate when first called."""
+    """Take the place of ``jaxtyped``: check some calls; decorate when first checked."""
     if fn is None:
         return functools.partial(sampled, typechecker=typechecker)
     if isinstance(fn, classmethod | staticmethod):
@@ -36,15 +58,13 @@ def sampled(fn=None, *, typechecker=None):
         return fn
     if not isinstance(fn, types.FunctionType) or inspect.isgeneratorfunction(fn):
         return _checked(fn, typechecker=typechecker)
-    seen, calls, checked = -1, 0, None
+    calls = _calls.setdefault(fn.__code__, Calls(inner="<locals>" in fn.__qualname__))
+    checked = None
 
     @functools.wraps(fn)
     def some(*args, **kwargs):
-        nonlocal seen, calls, checked
-        if seen != Turn.number:
-            seen, calls = Turn.number, 0
-        calls += 1
-        if calls > FIRST and calls % EVERY and not Turn.every_call:
+        nonlocal checked
+        if not calls.is_checked():
             return fn(*args, **kwargs)
         checked = checked or _checked(fn, typechecker=typechecker)
         return checked(*args, **kwargs)

@@ -331,14 +331,7 @@ HARD_TO_READ = (
 )
 
 
-@pytest.mark.parametrize(
-    "page",
-    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(
-        ROOT / f"docs/{name}.md"
-        for name in ("benchmarks", "choosing", "notation", "theory")
-    )],
-    ids=lambda page: page.name,
-)  # fmt: skip
+@pytest.mark.parametrize("page", CHANGED, ids=lambda page: page.name)
 def test_rates_have_per_and_models_have_no_opinions(page):
     text = " ".join(text_of(page).split())
     for pattern in HARD_TO_READ:

@@ -167,3 +167,24 @@ def test_the_order_of_the_rows_of_features_changes_no_label():
     np.testing.assert_array_equal(one.label_proba_[turned.index], other.label_proba_)
     predicted = [model.predict_proba(X) for model in (one, other)]
     np.testing.assert_array_equal(*predicted)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("HITId", "WorkerId", "Answer.kind.label"),
+        ("classification_id", "user_name", "annotations", "subject_ids", "workflow_id"),
+        ("INPUT:image", "OUTPUT:result", "ASSIGNMENT:worker_id"),
+    ],
+)
+def test_a_table_of_an_export_says_how_to_read_it(names):
+    frame = pd.DataFrame({name: ["a", "b"] for name in names})
+    with pytest.raises(InputError, match=r"export .*wisecrowd.read_annotations"):
+        wc.MajorityVote().fit(frame)
+
+
+def test_the_columns_of_an_export_can_be_named():
+    rows = {"HITId": ["x", "y"], "WorkerId": ["a", "a"], "Answer.q": ["cat", "dog"]}
+    named = {"item": "HITId", "annotator": "WorkerId", "answer": "Answer.q"}
+    model = wc.MajorityVote().fit(pd.DataFrame(rows), **named)
+    assert model.labels_.tolist() == ["cat", "dog"]

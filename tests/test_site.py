@@ -167,13 +167,18 @@ def test_the_page_on_judges_tells_the_mean_of_forty_panels():
     page = text_of("judges.md")
     panels = [judges_with_gold(np.random.default_rng(seed)) for seed in range(40)]
     told = [measured(panel) for panel in panels]
-    means = np.mean([scores for scores, _, _ in told], axis=0)
+    means = np.mean([scores for scores, *_ in told], axis=0)
     rows = table_that_begins("what is known", page)[2:]
     shown = [[float(cell) for cell in row.split("|")[2:5]] for row in rows]
     np.testing.assert_allclose(means, shown, atol=0.0101)
     held, held_all = (sum(one[place] for one in told) for place in (1, 2))
     assert f"held the true share of the 500 answers {held} times" in page
     assert f"the share from which they were drawn, .50, {held_all} times" in page
+    sure, right = np.concatenate([one[3] for one in told], axis=1)
+    for begin, end, said in ((0.5, 0.6, "62 %"), (0.7, 0.8, "81 %"), (0.9, 1, "98 %")):
+        share = right[(sure >= begin) & (sure < end)].mean()
+        assert f"{share:.0%}".replace("%", " %") == said
+        assert said in page
 
 
 def measured(panel):
@@ -194,4 +199,6 @@ def measured(panel):
     ]
     _, passes = findings(models[-1], panel.answers).classes.itertuples()
     share = panel.truth.mean()
-    return scores, passes.low <= share <= passes.high, passes.low <= 0.5 <= passes.high
+    final = np.array([probas[-1].max(1), probas[-1].argmax(1) == truth])
+    held = passes.low <= share <= passes.high, passes.low <= 0.5 <= passes.high
+    return scores, *held, final

@@ -7,7 +7,7 @@ only here.
 from os import PathLike
 from typing import Any
 
-IN_MEMORY = ("_given", "_witnesses")
+IN_MEMORY = ("_given", "_witnesses", "_gold_beside")
 """Data of the fit that a model keeps as long as it lives; no file has them."""
 
 
@@ -77,9 +77,10 @@ class Shown:
         Returns
         -------
         DataFrame
-            One row per item that is not settled, the least probable label first. The
-            columns are item, label, probability, n_answers, agreement (the share of
-            the answers that name the label) and why: a sentence.
+            One row per item that is not settled and has no gold class, the least
+            probable label first. The columns are item, label, probability, n_answers,
+            agreement (the share of the answers that name the label), why: a sentence,
+            and gold: empty, for the expert.
         """
         return self._findings().to_review(budget)
 
@@ -156,4 +157,10 @@ class Shown:
                 "this model was loaded from a file, which does not hold the answers. "
                 "Use 'wisecrowd report RUN', or the model that was fitted."
             )
-        return findings(self, given.with_gold({}))
+        return findings(self, given.with_gold(getattr(self, "_gold_beside", {})))
+
+    def _stopped_early(self) -> list[str]:
+        """Return a note if a setting stopped the fit far from convergence."""
+        from wisecrowd.results.stopped import stopped_early
+
+        return stopped_early(self)

@@ -27,6 +27,7 @@ from wisecrowd.annotations.tables import (
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.fit.collapse import said_of_lost
+from wisecrowd.io.read import platform_of
 from wisecrowd.maths import crowd, pool
 from wisecrowd.maths.pool import Pool, Witnesses
 from wisecrowd.metrics.calibration import Calibration
@@ -112,7 +113,7 @@ def made_annotations(answers: Any, **columns: str | None) -> Annotations:
     if isinstance(answers, pd.Series) and answers.index.nlevels > 1:
         answers = series_frame(answers)
     if has_columns(answers):
-        return Annotations.from_frame(as_frame(answers), **columns)
+        return _from_columns(as_frame(answers), **columns)
     named = [f"{role}={name!r}" for role, name in columns.items() if name is not None]
     if named:
         raise InputError(
@@ -141,6 +142,18 @@ def made_annotations(answers: Any, **columns: str | None) -> Annotations:
     if table.ndim == 1 and len(table):
         return Annotations.from_target(table)
     return Annotations.from_matrix(table)
+
+
+def _from_columns(frame: pd.DataFrame, **columns: str | None) -> Annotations:
+    """Return the answers of a long table; refuse an export, which is more than that."""
+    platform = platform_of(frame.columns)
+    if platform is not None and columns.get("answer") is None:
+        raise InputError(
+            f"this table is an export ({platform}), with several questions, rejected "
+            f"or repeated rows. Read its file, wisecrowd.read_annotations(path), or "
+            f"name the columns of a long table with item=, annotator= and answer=."
+        )
+    return Annotations.from_frame(frame, **columns)
 
 
 def answers_of_rows(y: Any, ids: Any, **columns: str | None) -> Annotations:
@@ -207,13 +220,16 @@ class CrowdModel(Shown, BaseEstimator, ABC):
     per_item: ClassVar[tuple[str, ...]] = ()  # other attributes with a row per item
     copies: ClassVar[int] = 7  # of its largest table that a fit holds: was measured
     learned_: Learned
+    _gold_beside: Gold  # of the file of answers: it only tests the labels
 
     def _checked(
         self, answers: Any, gold: Gold | None, **columns: str | None
     ) -> Annotations:
         """Return the answers for a fit, for which there is enough memory."""
-        annotations = as_annotations(answers, gold, **columns)
+        made = made_annotations(answers, **columns)
+        annotations = as_annotations(made, gold)
         check_memory(annotations, self.copies)
+        self._gold_beside = made.gold if gold is None else {}  # IN_MEMORY
         return annotations
 
     def _learn(
@@ -264,8 +280,8 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         self.learned_ = learned._replace(witnesses=None)
         self._given, self._witnesses = annotations, learned.witnesses  # IN_MEMORY
         self.trace_ = trace.frame()
-        if lost:
-            warnings.warn(lost, stacklevel=3)
+        for said in [lost] * bool(lost) + self._stopped_early():
+            warnings.warn(said, stacklevel=3)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in another process needs: not the data of the fit."""

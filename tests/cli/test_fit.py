@@ -250,6 +250,7 @@ def test_retired_items_are_left_out_with_their_features(run, folder, tmp_path):
     assert not labels["item"].isin(["sound 7", "sound 55"]).any()
 
 
+@pytest.mark.filterwarnings("default:The fit was stopped")
 def test_a_fit_that_was_stopped_far_from_convergence_is_a_note(run, folder):
     files = (folder / "answers.csv", "-f", folder / "features.parquet")
     short = ("--inducing", 5, "--epochs", 3, "--dependence", 0.1)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from wisecrowd import Annotations, MajorityVote
 from wisecrowd._checks import InputError
 from wisecrowd.results.findings import findings
 from wisecrowd.results.review import said_of_review, to_review
@@ -70,3 +71,14 @@ def test_a_model_its_findings_and_its_folder_list_the_same(model, crowd, tmp_pat
 def test_a_budget_is_a_whole_number(items, budget):
     with pytest.raises(InputError, match="budget"):
         to_review(items, budget)
+
+
+def test_items_with_a_gold_class_in_the_file_need_no_review(tmp_path):
+    said = {"x": {1: 0, 2: 1}, "y": {1: 1, 2: 0}, "z": {1: 0, 2: 0}}
+    answers = Annotations.from_dict(said, gold={"x": 0})
+    model = MajorityVote().fit(answers)
+    assert "x" not in model.to_review()["item"].tolist()
+    write_run(model, answers, tmp_path)
+    assert read_findings(tmp_path).to_review()["item"].tolist() == ["y"]
+    assert model._findings().about["gold"]["n_items"] == 1  # as the command line
+    assert model.fit(answers, gold={"y": 1})._findings().about["gold"] is None

@@ -12,7 +12,8 @@ from wisecrowd.results.stopped import FAR, stopped_early
 @pytest.fixture(scope="module")
 def short(crowd):
     model = wc.SVGPCR(5, max_epochs=12, dependence=0.1)
-    return model.fit(crowd.X, crowd.answers)
+    with pytest.warns(UserWarning, match="12 steps, far from convergence"):
+        return model.fit(crowd.X, crowd.answers)
 
 
 def with_bounds(model, *bounds):

@@ -7,11 +7,9 @@ from typing import Any
 
 from wisecrowd.annotations import Annotations
 from wisecrowd.cli import show
-from wisecrowd.cli.wording import as_options
 from wisecrowd.results.findings import Findings, cautions, findings
 from wisecrowd.results.run_folder import check_folder, write_findings
 from wisecrowd.results.settled import SETTLED_AT
-from wisecrowd.results.stopped import stopped_early
 
 __all__ = ["check_folder", "report", "say_read", "write_all"]
 
@@ -49,9 +47,6 @@ def report(
     elif not quiet:
         _show(found)
     if not quiet:
-        # The other notes were said before the fit.
-        late = [f"note: {as_options(note)}" for note in stopped_early(model)]
-        show.say_sentences(late)
         said = ["Nothing was written. Add --out RUN to keep the results."]
         if out is not None:
             said = said_of_run(out)

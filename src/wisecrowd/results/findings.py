@@ -1,6 +1,7 @@
 """What was learned, computed once: files, terminal, notebook and page show the same."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -60,6 +61,8 @@ class Findings:
     ledger : DataFrame or None
         What speaks for the labels (:func:`~wisecrowd.results.ledger.ledger_table`), of
         all items or of the least certain ones; None for a model from a file.
+    known : list
+        Items with a gold class that the fit did not use.
     """
 
     model: Any
@@ -72,6 +75,7 @@ class Findings:
     reliability: pd.DataFrame | None = None
     disagreements: pd.DataFrame | None = None
     ledger: pd.DataFrame | None = None
+    known: Sequence[Any] = ()
 
     @cached_property
     def confusion(self) -> pd.DataFrame:
@@ -83,7 +87,9 @@ class Findings:
 
         See :func:`~wisecrowd.results.review.to_review`.
         """
-        return to_review(self.items, budget, disagreements=self.disagreements)
+        return to_review(
+            self.items, budget, disagreements=self.disagreements, known=self.known
+        )
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows of it."""
@@ -146,6 +152,7 @@ def findings(
         _reliability(model, annotations),
         None if alone is None else _disagreements(model, alone),
         _ledger(model, items),
+        annotations.items[annotations.gold_codes >= 0].tolist(),
     )
 
 

@@ -1,5 +1,6 @@
 """Which items an expert should look at first."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ def to_review(
     budget: int = 100,
     *,
     disagreements: pd.DataFrame | None = None,
+    known: Sequence[Any] = (),
 ) -> pd.DataFrame:
     """Return the items whose review by an expert would help most.
 
@@ -31,6 +33,8 @@ def to_review(
         The most items.
     disagreements : DataFrame, optional
         Items of which answers and features say different things.
+    known : sequence
+        Items that need no review, because their class is known.
 
     Returns
     -------
@@ -47,8 +51,8 @@ def to_review(
     ([0], "2 of 3 answers name the label. The next class is '1' (33 %).")
     """
     whole_number(budget, "budget")
-    unsettled = items[~items["settled"].astype(bool)]
-    rows = unsettled.sort_values("probability", kind="stable").head(budget)
+    needless = items["settled"].astype(bool) | items["item"].isin(known)
+    rows = items[~needless].sort_values("probability", kind="stable").head(budget)
     contrary: dict[Any, Any] = {}
     if disagreements is not None:
         two: Any = disagreements[["item", "crowd", "features"]].itertuples(index=False)

@@ -102,6 +102,7 @@ def _write_findings(found: Findings, path: Path) -> None:
         "confused": found.confused,
         "reliability": found.reliability,
         "disagreements": found.disagreements,
+        "known": found.known,
     }
     text = json.dumps(plain(content), allow_nan=False, indent=1)
     path.write_text(text, encoding="ascii")
@@ -142,6 +143,7 @@ def _read_findings(model: Any, folder: Path) -> Findings:
         {str(topic): str(said) for topic, said in content["said"].items()},
         {name: np.array(rows, float) for name, rows in content["confused"].items()},
         ledger=_read_parquet(ledger) if ledger.is_file() else None,
+        known=list(content.get("known", [])),
         **tables,
     )
 
