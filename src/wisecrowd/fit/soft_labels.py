@@ -105,20 +105,24 @@ def learned_from(estimator: Any, X: Array, proba: Array) -> Predictor:
     return Wrapped(made, proba.shape[1])
 
 
-def regression(X: Array, proba: Array) -> Logistic:
-    """Return a multinomial regression with the prior "auto", fitted to soft labels.
+def in_own_space(X: Array) -> tuple[Array, Array | None]:
+    """Return items in coordinates of the space that they span, and the way back.
 
-    With more features than items the weights are a sum of items, and are found in the
-    space of these: the prior is the same in all directions.
+    With more features than items, weights with the same prior in all directions are
+    sums of items: they are found in this space. Otherwise X and None.
     """
+    if X.shape[1] <= len(X):
+        return X, None
+    directions, triangle = np.linalg.qr(X.T)
+    return triangle.T, directions
+
+
+def regression(X: Array, proba: Array) -> Logistic:
+    """Return a multinomial regression with the prior "auto", fitted to soft labels."""
     scale = scaling(X, "auto")
-    scaled = scale.apply(X, "float64")
-    n_features, n_classes = X.shape[1], proba.shape[1]
-    precision = logistic.precision_of_columns("auto", n_features, n_classes)
-    directions = None
-    if n_features > len(X):
-        directions, triangle = np.linalg.qr(scaled.T)
-        scaled = triangle.T
+    scaled, back = in_own_space(scale.apply(X, "float64"))
+    n_classes = proba.shape[1]
+    precision = logistic.precision_of_columns("auto", X.shape[1], n_classes)
     found = logistic.better_weights(
         logistic.starting_weights(proba, scaled.shape[1]),
         scaled,
@@ -127,8 +131,8 @@ def regression(X: Array, proba: Array) -> Logistic:
         logistic.units(scaled, n_classes, precision),
         logistic.MAX_STEPS,
     )
-    if directions is not None:
-        found = found._replace(weights=directions @ found.weights)
+    if back is not None:
+        found = found._replace(weights=back @ found.weights)
     return Logistic(*found, scale)
 
 

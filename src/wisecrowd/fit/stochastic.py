@@ -22,8 +22,9 @@ from wisecrowd.features import PIECE
 from wisecrowd.fit.trace import Trace
 
 MAX_CHUNK = 100  # steps between two updates of what is not learned by steps
-MIN_CHUNK = 4
-WINDOW = 40  # steps over which a gain of the bound is measured
+MIN_CHUNK = 10
+WINDOW = 40  # steps, for which a gain of the bound is given
+LOOK_BACK = 20  # steps over which it is measured
 RAMP = 20  # steps in which the rates come up to their full height
 MAX_FAILURES = 3
 
@@ -186,7 +187,7 @@ def advanced(task: Task, n_items: int, schedule: Schedule, run: Run) -> Run:
         return failed(task, run)
     seconds = run.seconds + time.perf_counter() - began
     row = {"step": step, **watched.terms, "seconds": seconds}
-    keep = -(-WINDOW // schedule.chunk) + 1
+    keep = -(-LOOK_BACK // schedule.chunk) + 1
     run = run._replace(
         state=state,
         step=step,
@@ -221,7 +222,7 @@ def gain_per_item(history: tuple[Any, ...], n_items: int, chunk: int) -> float:
     and not that of the items. One standard error of it is added: a gain that may be
     large is not yet small (on MNIST, stopping without it cost .01 of accuracy).
     """
-    if len(history) < -(-WINDOW // chunk) + 1:
+    if len(history) < -(-LOOK_BACK // chunk) + 1:
         return math.inf
     (before, constant_before), (after, constant_after) = history[0], history[-1]
     change = after - before

@@ -29,11 +29,12 @@ from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.scaling import SCALINGS
 from wisecrowd.methods.svgpcr.record import SparseGP
-from wisecrowd.methods.svgpcr.start import Start, start_of
+from wisecrowd.methods.svgpcr.start import FEW_ITEMS, Start, start_of
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 
 MIN_STEPS = 300  # what the smallest crowd needs
+FASTER = 2  # with few items: so many times larger, and so many times fewer steps
 ADAM_STEPS = 3000  # the same, where Adam learns everything
 DEFAULT_PASSES = 20  # the most that the largest gets
 DEEP_PASSES = 6  # the same, with a network that was trained before
@@ -98,14 +99,27 @@ class SparseGPClassifier(CrowdClassifier):
         gp: SparseGP = self.learned_.classifier
         return gp
 
+    def _faster(self, n_items: int) -> int:
+        """Return how many times larger, and fewer, the steps are."""
+        return FASTER if n_items <= FEW_ITEMS and not self._is_deep() else 1
+
+    def _rates(self, n_items: int) -> tuple[float, float]:
+        """Return the full steps of the natural gradient and of Adam."""
+        faster = self._faster(n_items)
+        natural = min(1.0, faster * float(self.natural_rate))
+        return natural, faster * float(self.learning_rate)
+
+    def _is_deep(self) -> bool:
+        return self.kernel == "deep" or getattr(self.kernel, "embeds", False)
+
     def _n_steps(self, n_items: int) -> int:
         # Plain numbers: a grid's are NumPy's.
         batch = min(int(self.batch_size), n_items)
         passes = self.max_epochs
         if passes is None:
-            deep = self.kernel == "deep" or getattr(self.kernel, "embeds", False)
-            most = DEEP_PASSES if deep else DEFAULT_PASSES
+            most = DEEP_PASSES if self._is_deep() else DEFAULT_PASSES
             passes = max(most, -(-self._min_steps() * batch // n_items))
+            passes = -(-passes // self._faster(n_items))
         return max(1, int(passes) * n_items // batch)
 
     def _min_steps(self) -> int:
@@ -203,8 +217,8 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
     batch_size : int
         Items per step.
     max_epochs : int or None
-        The most passes over the items. None: 20, or 6 with a network under the kernel,
-        or more where the items are few.
+        The most passes over the items. None: 20; 6 with a network under the kernel; 10
+        with at most 20,000 items, or as many as 150 steps need.
     tol : float or None
         Convergence: when the bound gains less than this, in nats per item in 40 steps,
         the rates are lowered and the fit ends soon after. None: no early end.
@@ -212,6 +226,7 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
         Seconds after which the fit should end. The rates are lowered in time for it.
     learning_rate, natural_rate : float
         Step sizes of Adam (kernel, inducing points) and of the natural gradient (q(U)).
+        With at most 20,000 items, `inference` "natural" takes steps twice as large.
     dtype : {"float32", "float64"}
         Precision of arrays with a row per item. Matrices of inducing points always
         have 64 bits.
@@ -332,6 +347,9 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
 
     def _min_steps(self) -> int:
         return ADAM_STEPS if self.inference == "adam" else MIN_STEPS
+
+    def _faster(self, n_items: int) -> int:
+        return 1 if self.inference == "adam" else super()._faster(n_items)
 
     def _check_settings(self) -> None:
         super()._check_settings()

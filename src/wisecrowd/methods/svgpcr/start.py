@@ -13,15 +13,16 @@ from wisecrowd.fit.variational import of_answers_alone
 from wisecrowd.maths import crowd
 from wisecrowd.skills import ConfusionMatrices
 
+FEW_ITEMS = 20_000  # up to here, a fit takes fewer and larger steps
 N_FOR_START = 20_000  # items that k-means sees: more of them move no centre
 MAX_START = 50  # iterations of BCC before the first step
 START_CLASS_PRIOR = 1.0  # as published; on LabelMe, 10 cost robust max .005
-FEW = 20  # items per inducing point; with more, k-means needs no distinct ones
+PER_POINT = 20  # items per inducing point; with more, k-means needs no distinct ones
 
 
 def n_points(X: Float[np.ndarray, "n D"], n_inducing: int) -> int:
     """Return how many inducing points there will be: no more than distinct items."""
-    if len(X) > FEW * n_inducing:
+    if len(X) > PER_POINT * n_inducing:
         return n_inducing
     return min(n_inducing, len(np.unique(X, axis=0)))
 
@@ -30,7 +31,7 @@ def inducing_points(
     X: Float[np.ndarray, "n D"], n_inducing: int, rng: np.random.RandomState
 ) -> Float[np.ndarray, "M D"]:
     """Return the centres of k-means; all distinct items, where there are no more."""
-    distinct = np.unique(X, axis=0) if len(X) <= FEW * n_inducing else X
+    distinct = np.unique(X, axis=0) if len(X) <= PER_POINT * n_inducing else X
     if len(distinct) <= n_inducing:
         return distinct.astype(np.float64)
     centres = KMeans(n_inducing, n_init=1, max_iter=30, random_state=rng).fit(X)

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from wisecrowd.answers import Answers
 from wisecrowd.features import FeatureSource, filled
-from wisecrowd.fit.stochastic import WINDOW, Pace, Place, Watched, watched_items
+from wisecrowd.fit.stochastic import LOOK_BACK, Pace, Place, Watched, watched_items
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import links, sparse_gp
 from wisecrowd.methods.svgpcr import steps
@@ -212,7 +212,7 @@ class SVGPCRTask:
 
         The annotators have if they were updated while the last gain was measured.
         """
-        ready = place.step >= WINDOW + (warm_up(place) if self.learns else 0)
+        ready = place.step >= LOOK_BACK + (warm_up(place) if self.learns else 0)
         given = self.recipe.link.epsilon not in (None, "learn")
         return (
             ready

@@ -25,7 +25,7 @@ from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
-from wisecrowd.methods.svgpcr.beside import MOST_ITEMS, LabelledItems
+from wisecrowd.methods.svgpcr.beside import LabelledItems
 from wisecrowd.methods.svgpcr.ending import (
     Ended,
     ended,
@@ -36,6 +36,7 @@ from wisecrowd.methods.svgpcr.ending import (
 from wisecrowd.methods.svgpcr.model import Hyper, Recipe
 from wisecrowd.methods.svgpcr.record import Beside, SparseGP
 from wisecrowd.methods.svgpcr.start import (
+    FEW_ITEMS,
     N_FOR_START,
     Start,
     inducing_points,
@@ -49,7 +50,6 @@ CROSS_FITTED = 2000  # items, and fewer, are predicted by fits without their ans
 N_FOLDS = 3
 N_LARGE_FOLDS = 2  # of more items, if there is a network
 AGAIN = 0.5  # of the steps, in which f is learned from the labels again
-FASTER = 2  # where f begins anew: so many times larger and fewer steps, as labels stay
 SMALLEST_LABEL = 1e-4  # probability of a class, where f is learned from labels
 MIN_SHARE = 0.1  # of a time limit, which is left for the steps
 
@@ -92,8 +92,7 @@ def trained(
         task = SVGPCRTask(
             recipe,
             Data(features, answers, gold),
-            float(settings.natural_rate),
-            float(settings.learning_rate),
+            *settings._rates(len(X)),
             settings.dtype,
             seed,
         )
@@ -161,15 +160,16 @@ def ended_again(
 
     def says(proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
         # The loop can end with all items in one class: a regression can mend that.
-        if labelled is None or task.recipe.n_items > MOST_ITEMS:  # a round costs 4 fits
+        if labelled is None or task.recipe.n_items > FEW_ITEMS:  # a round costs 4 fits
             return process
         return 0.5 * (process + labelled.by_regression(proba))
 
     end = ended(task, first, settings.dependence, says)
-    n_steps = int(AGAIN * run.step / (1 if goes_on(task) else FASTER))
-    run = learned_from_labels(task, settings, run, end.proba, n_steps)
+    task, n_steps = replace(task, learns=False), int(AGAIN * run.step)
+    points = None if goes_on(task) else starting_points(task, settings)
+    run = learned_from_labels(task, settings, run, end.proba, n_steps, points)
     if task.recipe.n_items <= CROSS_FITTED or task.recipe.kernel.embeds:
-        alone = cross_fitted(from_labels(task), settings, run, n_steps)
+        alone = cross_fitted(task, settings, run, n_steps, points)
     else:
         alone = left_out(task, run.state)
     both = None
@@ -192,18 +192,7 @@ def goes_on(task: SVGPCRTask) -> bool:
     With many items, or a network under the kernel, half of the steps are too few to
     begin anew.
     """
-    return task.recipe.kernel.embeds or task.recipe.n_items > MOST_ITEMS
-
-
-def from_labels(task: SVGPCRTask) -> SVGPCRTask:
-    """Return the task of learning f from labels."""
-    faster = 1 if goes_on(task) else FASTER
-    return replace(
-        task,
-        learns=False,
-        natural_rate=min(1.0, faster * task.natural_rate),
-        learning_rate=faster * task.learning_rate,
-    )
+    return task.recipe.kernel.embeds or task.recipe.n_items > FEW_ITEMS
 
 
 def learned_from_labels(
@@ -212,20 +201,19 @@ def learned_from_labels(
     run: Run,
     proba: Float[np.ndarray, "N C"],
     n_steps: int,
+    points: Float[np.ndarray, "M D"] | None,
 ) -> Run:
-    """Learn f from labels: anew, as the folds do, or going on where items are many.
+    """Learn f from labels: anew from these points, or, without points, going on.
 
     Anew, because the loop may have left f and the kernel where no step leads out: on
     answers that are far from independent it can put all items into one class.
     """
-    task = from_labels(task)
     schedule = schedule_again(settings, task.recipe.n_items, n_steps)
     settled: Any = Settled(np.log(np.maximum(proba, SMALLEST_LABEL)))
-    if goes_on(task):
+    if points is None:
         state = run.state._replace(skills=settled, evidence=task.evidence(settled))
     else:
-        hyper = starting_hyper(task, starting_points(task, settings))
-        state = task.start(settled, hyper)
+        state = task.start(settled, starting_hyper(task, points))
     anew = Run(state, run.seed, schedule.n_steps)
     with Trace("from the labels", schedule.n_steps, settings.progress) as trace:
         return completed(task, task.recipe.n_items, schedule, anew, trace=trace)
@@ -277,7 +265,11 @@ def shortened(schedule: Schedule, seconds: float) -> Schedule:
 
 
 def cross_fitted(
-    task: SVGPCRTask, settings: Any, run: Run, n_steps: int
+    task: SVGPCRTask,
+    settings: Any,
+    run: Run,
+    n_steps: int,
+    points: Float[np.ndarray, "M D"] | None,
 ) -> Float[np.ndarray, "N C"]:
     """Log predictive probability of every item, by a fit that saw none of its answers.
 
@@ -288,13 +280,9 @@ def cross_fitted(
     remembers items however many there are.
     """
     n_items = task.recipe.n_items
-    rng = np.random.RandomState(task.seed)
-    points = None
-    if not task.recipe.kernel.embeds:
-        points = starting_points(task, settings)
     few = n_items <= CROSS_FITTED
     n_folds = N_FOLDS if few else N_LARGE_FOLDS
-    fold = rng.permutation(n_items) % n_folds
+    fold = np.random.RandomState(task.seed).permutation(n_items) % n_folds
     out = np.empty((n_items, task.data.answers.n_classes))
     for f in range(n_folds):
         held = fold == f
