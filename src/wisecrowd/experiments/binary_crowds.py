@@ -12,7 +12,6 @@ rates. Then a table of means. A run that was ended goes on. With 2,000 items the
 methods take a minute or more per fit.
 """
 
-import argparse
 import warnings
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
-from wisecrowd.experiments.runner import Job, Outcome, run
+from wisecrowd.experiments.runner import Job, Outcome, command, run
 from wisecrowd.experiments.scoring import fit, scored
 from wisecrowd.metrics import auc
 
@@ -145,7 +144,7 @@ def statement(rows: pd.DataFrame) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
     known = (*LOGISTIC, *PROCESSES)
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("--methods", nargs="+", choices=known, default=known)
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[200, 500])

@@ -12,7 +12,6 @@ processor over all threads, which other jobs disturb less, memory at the peak, A
 2,000 new items. The folder gets the figure, ``scalability.png``.
 """
 
-import argparse
 import warnings
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ import pandas as pd
 import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.experiments.parts import COLOURS, MARKS, axes, figure_style, save
-from wisecrowd.experiments.runner import Job, Outcome, Rows, run
+from wisecrowd.experiments.runner import Job, Outcome, Rows, command, run
 from wisecrowd.experiments.scoring import fit
 from wisecrowd.metrics import auc
 
@@ -131,7 +130,7 @@ def figure(rows: pd.DataFrame, measure: str) -> Any:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
     known = [n for n in wc.METHODS if wc.METHODS.info(n).needs == "features"]
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("--methods", nargs="+", choices=known, default=known)
     parser.add_argument("--limit", type=float, default=600.0)
     parser.add_argument("--first", type=int, default=250)

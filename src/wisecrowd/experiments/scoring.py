@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from wisecrowd.annotations.dataset import Dataset
+from wisecrowd.datasets import load_crowd, load_labelme, load_sentiment
 from wisecrowd.metrics import scores, truth_codes
 from wisecrowd.registry import METHODS
 from wisecrowd.results.limits import Cost, measured
@@ -12,19 +13,16 @@ from wisecrowd.results.limits import Cost, measured
 MEASURES = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
 
 
+def data_of(name: str) -> Dataset:
+    """Return a real crowd by its name."""
+    named = {"labelme": load_labelme, "sentiment": load_sentiment}
+    return named[name]() if name in named else load_crowd(name)
+
+
 def fit(model: Any, data: Dataset, *, to: str = "crowd", seed: int = 0) -> Cost:
     """Fit a model to the answers, to gold, or to the votes as if they were gold.
 
-    Parameters
-    ----------
-    model : estimator
-        Of a method with or without features.
-    data : Dataset
-        Without features, the method must need none.
-    to : {"crowd", "gold", "votes"}
-        What it learns from.
-    seed : int
-        Decides ties of the votes.
+    The seed decides ties of the votes. Without features, the method must need none.
     """
     y: Any = data.answers
     X = data.X

@@ -6,7 +6,6 @@ with default settings, test accuracy, calibration errors, and the coverage of th
 intervals of the annotators' accuracy. A run that was ended goes on.
 """
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pandas as pd
 
 import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
-from wisecrowd.experiments.runner import Job, Outcome, run
+from wisecrowd.experiments.runner import Job, Outcome, command, run
 from wisecrowd.experiments.scoring import fit, scored
 from wisecrowd.metrics import accuracy, truth_codes
 from wisecrowd.simulation.crowds import simulate
@@ -95,7 +94,7 @@ def coverage(model: Any, data: Dataset, truth: Any) -> float:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("--crowds", type=int, default=60)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("results/simulated-crowds"))

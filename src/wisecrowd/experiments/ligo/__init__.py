@@ -8,8 +8,7 @@ from wisecrowd.experiments.ligo.figures import (
     draw_times,
     draw_trade,
 )
-from wisecrowd.experiments.ligo.fits import KINDS, NAME, jobs
-from wisecrowd.experiments.ligo.paper import METHODS
+from wisecrowd.experiments.ligo.fits import KINDS, METHODS, NAME, jobs
 from wisecrowd.experiments.ligo.tables import summary, table_4, table_5
 from wisecrowd.experiments.parts import Experiment, Part
 
