@@ -13,6 +13,7 @@ methods take a minute or more per fit.
 """
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.experiments.runner import Job, Outcome, command, run
-from wisecrowd.experiments.scoring import fit, scored
+from wisecrowd.experiments.scoring import fit, scored, with_settings
 from wisecrowd.metrics import auc
 
 LOGISTIC = ("raykar", "yan", "crowd-em")
@@ -42,19 +43,11 @@ def gaussians(n: int, seed: int) -> Points:
     return rng.normal(size=(n, 5)) + 0.8 * truth[:, None], truth
 
 
-def moons(n: int, seed: int) -> Points:
-    """Two moons, one around the end of the other."""
-    X, truth = make_moons(n, noise=0.25, random_state=seed)
-    return X, truth
-
-
-def rings(n: int, seed: int) -> Points:
-    """Two rings, one around the other."""
-    X, truth = make_circles(n, noise=0.15, factor=0.5, random_state=seed)
-    return X, truth
-
-
-SETS = {"gaussians": gaussians, "moons": moons, "rings": rings}
+SETS: dict[str, Callable[[int, int], Points]] = {
+    "gaussians": gaussians,
+    "moons": lambda n, seed: make_moons(n, noise=0.25, random_state=seed),
+    "rings": lambda n, seed: make_circles(n, noise=0.15, factor=0.5, random_state=seed),
+}
 
 
 def drawn(name: str, n_items: int, seed: int) -> Dataset:
@@ -79,9 +72,7 @@ def drawn(name: str, n_items: int, seed: int) -> Dataset:
 def fitted(method: str, seed: int, *, set: str, n_items: int, to: str) -> Outcome:  # noqa: A002  its name in the table
     """Fit a method to the crowd or to the votes, and score it."""
     data = drawn(set, n_items, seed)
-    model = wc.METHODS[method]()
-    if "random_state" in model.get_params():
-        model.set_params(random_state=seed)
+    model = with_settings(wc.METHODS[method](), random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         cost = fit(model, data, to=to, seed=seed)

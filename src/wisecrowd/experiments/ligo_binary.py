@@ -27,9 +27,10 @@ from wisecrowd.experiments.parts import (
     Part,
     Size,
     axes,
-    mean_and_deviation,
+    cells,
 )
 from wisecrowd.experiments.runner import Job, Outcome, Rows
+from wisecrowd.experiments.scoring import with_settings
 from wisecrowd.metrics import auc, calibration_error, log_loss
 from wisecrowd.results.limits import Cost, OutOfTime, measured, time_limit
 
@@ -51,6 +52,12 @@ LIMITS = {"small": 20.0, "medium": 120.0, "full": 600.0}
 PATIENCE = 5.0
 N_SEEDS = {"small": 1, "medium": 2, "full": 3}
 SHADES = (*COLOURS, "#2a9d8f")
+COLUMNS = {  # of the table, and their digits behind the point
+    "AUC": ("auc", 3),
+    "log loss": ("log_loss", 3),
+    "calibration error": ("calibration_error", 3),
+    "seconds": ("processor", 1),
+}
 MEASURES = {
     "auc": auc,
     "log_loss": log_loss,
@@ -70,10 +77,7 @@ def model_of(method: str, seed: int) -> Any:
         return wc.SVGPCR(N_INDUCING, random_state=seed)
     if method == "svgpcr-published":
         return wc.SVGPCR.as_published(N_INDUCING, random_state=seed)
-    model = wc.METHODS[method].as_published()
-    if "random_state" in model.get_params():
-        model.set_params(random_state=seed)
-    return model
+    return with_settings(wc.METHODS[method].as_published(), random_state=seed)
 
 
 def against_the_rest(answers: Annotations, name: str = CLASS) -> Annotations:
@@ -168,16 +172,15 @@ def table(rows: Rows) -> pd.DataFrame:
     """AUC of every method with the most items that its time allows."""
     lines = []
     for method, runs in by_method(largest(rows, NAME)).items():
-        items = sorted(set(runs["n_items"]))
-        line = {
-            "method": method,
-            "items": " to ".join(f"{n:,}" for n in sorted({items[0], items[-1]})),
-            "items in the paper": PAPER.get(method, "173,565"),
-        }
-        for name in ("AUC", "log loss", "calibration error"):
-            line[name] = mean_and_deviation(runs[name.lower().replace(" ", "_")], 3)
-        line["seconds"] = mean_and_deviation(runs["processor"], 1)
-        lines.append(line)
+        ends = sorted({runs["n_items"].min(), runs["n_items"].max()})
+        lines.append(
+            {
+                "method": method,
+                "items": " to ".join(f"{n:,}" for n in ends),
+                "items in the paper": PAPER.get(method, "173,565"),
+                **cells(runs, COLUMNS),
+            }
+        )
     return pd.DataFrame(lines)
 
 

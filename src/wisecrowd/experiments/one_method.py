@@ -25,7 +25,7 @@ from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.datasets import LABEL_ONLY, load_mnist
 from wisecrowd.experiments.runner import Job, Outcome, command, kept_in, on_stderr, run
 from wisecrowd.experiments.scoring import data_of as crowd_of
-from wisecrowd.experiments.scoring import fit, scored
+from wisecrowd.experiments.scoring import fit, scored, with_settings
 from wisecrowd.experiments.simulated_crowds import drawn
 
 IMAGES = wc.ConvNet(shape=(28, 28), channels=(8, 16), pool=False)
@@ -72,9 +72,7 @@ def made(method: str, seed: int, settings: Mapping[str, Any], published: bool) -
     chosen = {k: WORDS.get((k, v), v) for k, v in settings.items()}
     kind = wc.METHODS[method]
     model = kind.as_published(**chosen) if published else kind(**chosen)
-    known = {"random_state": seed, "progress": False}
-    own = model.get_params(deep=False)
-    return model.set_params(**{k: v for k, v in known.items() if k in own})
+    return with_settings(model, random_state=seed, progress=False)
 
 
 def fitted(

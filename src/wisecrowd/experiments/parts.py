@@ -3,7 +3,7 @@
 A part is written as ``NAME.csv`` and ``NAME.md`` (tables) or ``NAME.png`` (figures).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -105,6 +105,14 @@ def mean_and_deviation(values: Any, digits: int = 4) -> str:
         return ""
     said = short(known.mean(), digits)
     return said if len(known) < 2 else f"{said} ({short(known.std(ddof=1), digits)})"
+
+
+def cells(runs: pd.DataFrame, columns: Mapping[str, tuple[str, int]]) -> dict[str, str]:
+    """Return means and deviations; columns are ``{name: (score, digits)}``."""
+    return {
+        name: mean_and_deviation(runs.get(score, []), digits)
+        for name, (score, digits) in columns.items()
+    }
 
 
 def short(value: float, digits: int = 4) -> str:

@@ -97,16 +97,13 @@ class Rows:
     def frame(self, experiment: str | None = None) -> pd.DataFrame:
         """Return a row per job that has a result: settings and scores are columns."""
         chosen = [
-            row
+            {**row, **row["settings"], **row["scores"]}
             for row in self.rows.values()
             if not row["note"] and experiment in (None, row["experiment"])
         ]
-        return pd.DataFrame([_flat(row) for row in chosen])
-
-    def notes(self, experiment: str) -> pd.DataFrame:
-        """Return the jobs without a result, and why."""
-        chosen = [r for r in self.rows.values() if r["experiment"] == experiment]
-        return pd.DataFrame([_flat(row) for row in chosen if row["note"]])
+        return pd.DataFrame(chosen).drop(
+            columns=["settings", "scores"], errors="ignore"
+        )
 
     def arrays(self, name: str) -> dict[str, Array]:
         """Return the arrays of the row whose column `arrays` has this name."""
@@ -337,9 +334,3 @@ def _append(path: Path, line: str) -> None:
             file.truncate(size)
             raise
     committed.append(path)
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with its settings and scores as columns of their own."""
-    out = {k: v for k, v in row.items() if k not in ("settings", "scores")}
-    return out | row["settings"] | row.get("scores", {})

@@ -23,7 +23,7 @@ import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.experiments.parts import COLOURS, MARKS, axes, figure_style, save
 from wisecrowd.experiments.runner import Job, Outcome, Rows, command, run
-from wisecrowd.experiments.scoring import fit
+from wisecrowd.experiments.scoring import fit, halved
 from wisecrowd.metrics import auc
 
 N_TEST = 2000
@@ -40,13 +40,7 @@ def drawn(n_items: int, seed: int) -> Dataset:
         n_items + N_TEST, max(10, n_items // 50), 2,
         n_features=10, separation=3.0, random_state=seed,
     )  # fmt: skip
-    assert crowd.X is not None
-    return Dataset(
-        name="scalability",
-        answers=crowd.answers.subset(items=crowd.answers.items[:n_items]),
-        classes=crowd.classes, X=crowd.X[:n_items], X_test=crowd.X[n_items:],
-        gold_test=crowd.classes[crowd.truth[n_items:]],
-    )  # fmt: skip
+    return halved(crowd, n_items, "scalability")
 
 
 def fitted(method: str, seed: int, *, n_items: int) -> Outcome:

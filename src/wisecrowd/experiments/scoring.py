@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.datasets import load_crowd, load_labelme, load_sentiment
 from wisecrowd.metrics import scores, truth_codes
 from wisecrowd.registry import METHODS
 from wisecrowd.results.limits import Cost, measured
+from wisecrowd.simulation.crowds import Crowd
 
 MEASURES = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
 
@@ -17,6 +19,25 @@ def data_of(name: str) -> Dataset:
     """Return a real crowd by its name."""
     named = {"labelme": load_labelme, "sentiment": load_sentiment}
     return named[name]() if name in named else load_crowd(name)
+
+
+def halved(crowd: Crowd, n_items: int, name: str) -> Dataset:
+    """Return a simulated crowd whose items from `n_items` on are new ones."""
+    assert crowd.X is not None
+    answers = crowd.answers.subset(items=crowd.answers.items[:n_items])
+    names = crowd.classes[crowd.truth]
+    return Dataset(
+        name=name, answers=answers, classes=crowd.classes,
+        gold=pd.Series(names[:n_items], answers.items, name="gold"),
+        X=crowd.X[:n_items], X_test=crowd.X[n_items:], gold_test=names[n_items:],
+        confusion=crowd.confusion,
+    )  # fmt: skip
+
+
+def with_settings(model: Any, **wanted: Any) -> Any:
+    """Set what the method has of these settings, and return it."""
+    own = model.get_params(deep=False)
+    return model.set_params(**{k: v for k, v in wanted.items() if k in own})
 
 
 def fit(model: Any, data: Dataset, *, to: str = "crowd", seed: int = 0) -> Cost:

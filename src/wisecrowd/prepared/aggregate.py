@@ -50,18 +50,10 @@ SKIPPED = 1 << 20  # random numbers that are drawn at a time, not to be used
 
 
 class Labels(NamedTuple):
-    """How the labels of a block are made, and what was learned on the way.
-
-    Attributes
-    ----------
-    of : function
-        From a block to class probabilities.
-    learned : function
-        From the sums over the labelled items to what a model keeps.
-    """
+    """How the labels of a block are made, and what was learned on the way."""
 
     of: Proba
-    learned: Callable[[Sums], Learned]
+    learned: Callable[[Sums], Learned]  # from the sums over the labelled items
 
 
 def aggregate_prepared(
@@ -82,7 +74,7 @@ def aggregate_prepared(
     Parameters
     ----------
     model : MajorityVote, DawidSkene, BCC or Consensus
-        The method, with its settings. It is fitted.
+        The method, with its settings. It is fitted, and returned.
     prepared : Prepared
         The answers, with gold where some is known.
     out : path
@@ -95,11 +87,6 @@ def aggregate_prepared(
         Default: in `out`. What is put there is removed at the end.
     force : bool
         Whether to replace files of the same names that no run has written.
-
-    Returns
-    -------
-    model
-        The fitted method.
     """
     if model.method.name not in METHODS:
         raise InputError(

@@ -14,12 +14,7 @@ from jaxtyping import Float, Int
 from wisecrowd._checks import whole_number
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.fit.consensus import (
-    GAIN,
-    LEAST_ITERATIONS,
-    PATIENCE,
-    predicted,
-)
+from wisecrowd.fit.consensus import GAIN, LEAST_ITERATIONS, PATIENCE, predicted
 from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import MINKA_ITERATIONS
@@ -48,24 +43,12 @@ Readings = tuple[Reading, ...]
 
 
 class End(NamedTuple):
-    """Where the learning ends.
+    """Where the learning ends."""
 
-    Attributes
-    ----------
-    proba : function
-        From a block to the labels that the annotators are learned from.
-    skills : ConfusionMatrices
-        The annotators' prior; their counts follow from the final labels.
-    priors : tuple of arrays
-        The priors under which the pool reads the answers.
-    class_prior : array (C,) or None
-        How frequent the classes are; None: as in the final labels.
-    """
-
-    proba: Proba
-    skills: ConfusionMatrices
-    priors: tuple[Array, ...]
-    class_prior: Array | None
+    proba: Proba  # the labels that the annotators are learned from
+    skills: ConfusionMatrices  # their prior; counts follow from the final labels
+    priors: tuple[Array, ...]  # under which the pool reads the answers
+    class_prior: Array | None  # shares of the classes; None: as in the final labels
 
 
 def labelled_by(params: Params, block: Block) -> tuple[Array, Array]:
@@ -200,17 +183,10 @@ class Rounds(NamedTuple):
 
     What an item adds to the annotators' counts is removed before it is labelled. So a
     round needs the labels of the one before.
-
-    Attributes
-    ----------
-    group : array (A,)
-        Annotators who are copies of one another have the same number.
-    scratch : Scratch
-        The labels of every round that is still needed.
     """
 
-    group: Int[np.ndarray, " A"]
-    scratch: Scratch
+    group: Int[np.ndarray, " A"]  # copies of one another have the same number
+    scratch: Scratch  # the labels of every round that is still needed
 
     def view(self, block: Block) -> Answers:
         """Return the answers on some items; copies give them as one annotator."""

@@ -6,18 +6,18 @@ from jaxtyping import Float
 
 from wisecrowd._types import Array
 from wisecrowd.experiments.ligo.fits import KINDS, METHODS, largest
-from wisecrowd.experiments.parts import mean_and_deviation, short
+from wisecrowd.experiments.parts import cells, mean_and_deviation, short
 from wisecrowd.experiments.runner import Rows
 from wisecrowd.simulation.glitches.items import CLASSES
 
 
-def cells(text: str) -> Float[Array, "R 7 2"]:
+def numbers(text: str) -> Float[Array, "R 7 2"]:
     """Return mean and deviation of every class, then of all, for every method."""
     return np.array(text.split(), float).reshape(-1, len(METHODS), 2) / 1e4
 
 
 # Mean and deviation in units of .0001; a row per class, the last one for all items.
-ACCURACY = cells(
+ACCURACY = numbers(
     """
 9791   45  9676   63  9732   59  9746   63  9781   75  9720   76  9720   69
 9447  237  1666 3335  3243 4001     0    0     0    0  8528  203  8577  171
@@ -38,7 +38,7 @@ ACCURACY = cells(
 """
 )
 
-LIKELIHOOD = cells(
+LIKELIHOOD = numbers(
     """
 9781   48  9515   91  9597   76  9649   74  8811 2715  9689   82  9688   75
 9416  242  1644 3290  3196 3937   118 4874    67  199  8475  182  8509  156
@@ -119,9 +119,5 @@ def summary(rows: Rows) -> pd.DataFrame:
         lines.append({"method": method, "": "paper", **blank, **said})
         for kind in KINDS:
             runs = frame[(frame["method"] == method) & (frame["kind"] == kind)]
-            found = {
-                name: mean_and_deviation(runs.get(column, []), digits)
-                for name, (column, digits) in COLUMNS.items()
-            }
-            lines.append({"method": "", "": kind, **found})
+            lines.append({"method": "", "": kind, **cells(runs, COLUMNS)})
     return pd.DataFrame(lines)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd.experiments.mnist.fits import NAMES
-from wisecrowd.experiments.parts import NoRows, mean_and_deviation, short
+from wisecrowd.experiments.parts import NoRows, cells, mean_and_deviation, short
 from wisecrowd.experiments.runner import Rows
 
 
@@ -38,15 +38,15 @@ ORDER = list(NAMES)
 SHOWN = ("published", "robust-max")  # in figures: the paper's, and ours
 CLASSES = [*map(str, range(10)), "all"]
 COLUMNS = {  # of the table of all scores, and their digits behind the point
-    "test_accuracy": ("accuracy", 4),
-    "test_mean_likelihood": ("likelihood", 4),
-    "test_log_loss": ("log loss", 3),
-    "test_calibration_error": ("calibration error", 3),
-    "wrong_labels": ("wrong labels", 1),
-    "seconds": ("training, s", 0),
-    "processor": ("of the processor, s", 0),
-    "test_seconds": ("test, s", 2),
-    "megabytes": ("MB", 0),
+    "accuracy": ("test_accuracy", 4),
+    "likelihood": ("test_mean_likelihood", 4),
+    "log loss": ("test_log_loss", 3),
+    "calibration error": ("test_calibration_error", 3),
+    "wrong labels": ("wrong_labels", 1),
+    "training, s": ("seconds", 0),
+    "of the processor, s": ("processor", 0),
+    "test, s": ("test_seconds", 2),
+    "MB": ("megabytes", 0),
 }
 
 
@@ -122,16 +122,13 @@ def summary(rows: Rows) -> pd.DataFrame:
     ]  # fmt: skip
     for _, some in table.groupby(["order", "n_inducing"]):
         one = some.iloc[0]
-        line = {
-            "method": NAMES[one["method"]], "digits": f"{one['n_train']:,}",
-            "M": one["n_inducing"], "seeds": len(some),
-        }  # fmt: skip
-        for score, (name, digits) in COLUMNS.items():
-            if score != "wrong_labels" or one["method"] != "svgp-gold":
-                line[name] = mean_and_deviation(some.get(score, []), digits)
-        lines.append(line)
-    names = [name for name, _ in COLUMNS.values()]
-    columns = ["method", "digits", "M", "seeds", *names]
+        lines.append(
+            {
+                "method": NAMES[one["method"]], "digits": f"{one['n_train']:,}",
+                "M": one["n_inducing"], "seeds": len(some), **cells(some, COLUMNS),
+            }
+        )  # fmt: skip
+    columns = ["method", "digits", "M", "seeds", *COLUMNS]
     return pd.DataFrame(lines, columns=columns, dtype=object).fillna("")
 
 
@@ -144,12 +141,12 @@ def labels(rows: Rows) -> pd.DataFrame:
         numbers = [short(value) for value in SCORES[score]["SVGPCR"]]
         lines.append([name, "paper", *numbers, WRONG, "", ""])
         for method, some in found.items():
-            cells = [short(values.mean()) for values in _of_classes(some, score)]
+            means = [short(values.mean()) for values in _of_classes(some, score)]
             rest = (
                 mean_and_deviation(some["wrong_labels"], 1),
                 mean_and_deviation(some["label_log_loss"]),
                 mean_and_deviation(some["label_calibration_error"]),
             )
-            lines.append([name, NAMES[method], *cells, *rest])
+            lines.append([name, NAMES[method], *means, *rest])
     columns = ["score", "method", *CLASSES, "wrong", "log loss", "calibration error"]
     return pd.DataFrame(lines, columns=columns)
