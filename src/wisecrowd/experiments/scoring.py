@@ -40,13 +40,18 @@ def with_settings(model: Any, **wanted: Any) -> Any:
     return model.set_params(**{k: v for k, v in wanted.items() if k in own})
 
 
+def sees_features(model: Any) -> bool:
+    """Return whether a method learns from features and predicts from them."""
+    return bool(model.method.needs != "answers")
+
+
 def fit(model: Any, data: Dataset, *, to: str = "crowd", seed: int = 0) -> Cost:
     """Fit a model to the answers, to gold, or to the votes as if they were gold.
 
-    The seed decides ties of the votes. Without features, the method must need none.
+    The seed decides ties of the votes. A method that needs no features sees none.
     """
     y: Any = data.answers
-    X = data.X
+    X = data.X if sees_features(model) else None
     more: dict[str, Any] = {} if X is None else {"items": data.answers.items}
     if to == "gold":
         assert X is not None
@@ -70,7 +75,7 @@ def scored(model: Any, data: Dataset) -> dict[str, Any]:
     Scores per class are lists, such as ``test_accuracy_of``.
     """
     found: dict[str, Any] = {}
-    if data.X_test is not None and hasattr(model, "predict_proba"):
+    if data.X_test is not None and sees_features(model):
         proba = model.predict_proba(data.X_test)  # it may have to be compiled
         with measured() as testing:
             model.predict_proba(data.X_test)
