@@ -14,7 +14,13 @@ from jaxtyping import Float, Int
 from wisecrowd._checks import whole_number
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
-from wisecrowd.fit.consensus import GAIN, LEAST_ITERATIONS, PATIENCE, predicted
+from wisecrowd.fit.consensus import (
+    GAIN,
+    LEAST_ITERATIONS,
+    PATIENCE,
+    labels_by,
+    predicted,
+)
 from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import MINKA_ITERATIONS
@@ -209,9 +215,7 @@ class Rounds(NamedTuple):
     def following(self, number: int, readings: Readings, block: Block) -> Sums:
         """Label some items, after the round of this number."""
         found = self.witnesses(number, readings, block)
-        joint = [r.log_class + pool.evidence(found, r) for r in readings]
-        each = [crowd.posterior(crowd.clamped(j, block.gold))[0] for j in joint]
-        proba = np.mean(each, axis=0)
+        proba = labels_by(found, block.gold)
         self.scratch.write(number + 1, block, proba)
         return soft_sums(block, found.answers, proba)
 
