@@ -65,7 +65,7 @@ class Known(NamedTuple):
 
 def known(name: str) -> Known:
     """Return a crowd by its name."""
-    data = data_of(name)
+    data: Any = data_of(name)
     codes = truth_codes(data.gold.reindex(data.answers.items), data.classes)
     rows = np.flatnonzero((codes >= 0) & (data.answers.codes.n_per_item > 0))
     votes = smoothed_votes(data.answers)[rows]
@@ -278,7 +278,7 @@ def independent(seeds: int) -> None:
     for seed in range(4 * seeds):
         draw = np.random.default_rng(seed).choice
         sizes = [int(draw(n)) for n in ([100, 300, 1000], [10, 30, 100], [2, 4, 8])]
-        each, skill = float(draw([3, 5, 10])), str(draw(["beta", "dirichlet"]))
+        each, skill = float(draw([3, 5, 10])), draw(["beta", "dirichlet"]).item()
         made = wc.simulate(
             *sizes, answers_per_item=each, skill=skill, random_state=seed
         )

@@ -142,16 +142,9 @@ def table(rows: Rows) -> Any:
     return pd.DataFrame(lines)
 
 
-ABOUT = """\
-Six settings per method and kind, the same number for all, at the size `medium` (20,000 items) with one seed. A tenth of the items is kept from the fit with all its answers. The setting with the smallest log loss of the predictions for them is chosen
-(bold), where the class with the most votes counts as the true one and ties are left out. No gold class is used, as in practice. *log loss by gold* is printed to show what the choice costs: nothing is chosen by it. M = 10 and 100 have the settings of
-M = 50. The number of passes is not in the grid: all methods stop by themselves (networks at the best log-likelihood of held-out answers, SVGPCR at convergence of its bound).
-"""  # noqa: E501
-
 EXPERIMENT = Experiment(
     name=NAME,
     title="LIGO: how the settings were chosen",
-    about=ABOUT,
     methods=METHODS,
     jobs=jobs,
     parts=(Part("ligo-tuning", "The settings that were tried", table),),

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 import wisecrowd as wc
-from wisecrowd.experiments.new_items import CROWDS, data_of
+from wisecrowd.experiments.new_items import CROWDS
 from wisecrowd.experiments.parts import chosen
 from wisecrowd.experiments.runner import command
+from wisecrowd.experiments.scoring import data_of
 
 SETTINGS: list[dict[str, Any]] = [
     dict(zip(("dependence", "link", "posterior", "annotator_prior"), each, strict=True))

@@ -1,10 +1,13 @@
 """An experiment as a list of jobs and of parts: tables and figures made from rows.
 
 A part is written as ``NAME.csv`` and ``NAME.md`` (tables) or ``NAME.png`` (figures).
+Their paragraphs on the page are sections of ``pages.md``.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -49,7 +52,12 @@ class Part(NamedTuple):
     name: str  # of its files
     title: str  # the heading on the page
     make: Callable[[Rows], Any]  # a DataFrame or a figure; raises NoRows
-    about: str = ""  # Markdown: where ours differs from the paper, and why
+    section: str = ""  # of pages.md, if it has not the name of the part
+
+    @property
+    def about(self) -> str:
+        """Where ours differs from the paper, and why, in Markdown; or ""."""
+        return _pages().get(self.section or self.name, "")
 
 
 class Experiment(NamedTuple):
@@ -61,12 +69,25 @@ class Experiment(NamedTuple):
 
     name: str
     title: str  # the heading on the page
-    about: str  # Markdown
     methods: Sequence[str]  # names for --methods
     jobs: Callable[[Size, Sequence[int], Sequence[str]], list[Job]]
     parts: Sequence[Part]
     check: Callable[[], Any] = lambda: None  # InputError if the data are not there
     limit: float | None = None  # seconds that one job may take
+
+    @property
+    def about(self) -> str:
+        """What was run, in Markdown."""
+        return _pages()[f"about-{self.name}"]
+
+
+@cache
+def _pages() -> dict[str, str]:
+    """Return the sections of pages.md by their headings."""
+    text = Path(__file__).with_name("pages.md").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^## (\S+)\n\n", text, flags=re.MULTILINE)
+    texts = (part.rstrip("\n") + "\n" for part in parts[1::2])
+    return dict(zip(parts[::2], texts, strict=True))
 
 
 def write_part(part: Part, rows: Rows, folder: Path) -> list[Path]:

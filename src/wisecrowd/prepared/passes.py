@@ -70,11 +70,12 @@ def passes_over(prepared: Prepared, partners: Partners) -> Passes:
     gold = np.full(len(sampled), -1)
     has_gold = np.isin(sampled, known)
     gold[has_gold] = prepared.gold.code[np.searchsorted(known, sampled[has_gold])]
-    sample = Block(
-        "sample", -1, Answers.from_codes(item, annotator, answer, shape), gold
-    )
-    places = (np.searchsorted(sampled, chosen) for chosen in (drawn, ruler))
-    return Passes(mine, partners, sample, sampled, *places, found.block(partners))
+    answers = Answers.from_codes(item, annotator, answer, shape)
+    return Passes(
+        mine, partners, Block("sample", -1, answers, gold), sampled,
+        drawn=np.searchsorted(sampled, drawn), ruler=np.searchsorted(sampled, ruler),
+        patterns=found.block(partners),
+    )  # fmt: skip
 
 
 def drawn_items(n_items: int, most: int) -> Int[np.ndarray, " D"]:

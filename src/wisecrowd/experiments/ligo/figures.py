@@ -160,7 +160,7 @@ def sharpened(
 
 def draw_trade(rows: Rows) -> Any:
     """Draw mean likelihood against log loss, for predictions of any sharpness."""
-    found = {}
+    found: dict[tuple[str, str], dict[str, Array]] = {}
     for kind in KINDS:
         with suppress(NoRows):
             found |= {(m, kind): a for m, a in of_one_seed(rows, kind).items()}

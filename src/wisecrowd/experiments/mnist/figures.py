@@ -35,7 +35,7 @@ PANELS = {
 
 def confusion(rows: Rows) -> Any:
     """Draw a row of matrices for the truth, and one for every method."""
-    lines = []
+    lines: list[tuple[str, Any]] = []
     for method, some in by_method(of_tables(rows), *SHOWN).items():
         row = some.iloc[0]
         arrays = rows.arrays(row["arrays"])
