@@ -25,7 +25,7 @@ from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, pool, together
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.persist import save
-from wisecrowd.prepared.folder import Block, Prepared, file_name
+from wisecrowd.prepared.folder import Block, Prepared, file_name, moved
 from wisecrowd.prepared.learn import End, Proba, bcc, consensus, dawid_skene
 from wisecrowd.prepared.partners import Alone, Partners
 from wisecrowd.prepared.passes import (
@@ -111,7 +111,9 @@ def aggregate_prepared(
         _remember(model, passes, labels, sums)
         model.trace_ = trace.frame()
     if partners.rank == 0:
-        _put_in_place(out)
+        (out / LABELS).mkdir(exist_ok=True)  # now that all shards are there
+        moved(f"{LABELS}-*.parquet", out / NEW_LABELS, out / LABELS)
+        (out / NEW_LABELS).rmdir()
         tables = {
             "annotators.csv": partial(write_table, annotator_table(model)),
             "confusion.parquet": partial(write_table, confusion_table(model)),
@@ -278,16 +280,6 @@ def _write_labels(passes: Passes, of: Proba, out: Path) -> Sums:
         path = folder / file_name(LABELS, shard)
         _write_shard(one, passes.sampled, of, path, sums)
     return passes.partners.sum(sums)
-
-
-def _put_in_place(out: Path) -> None:
-    """Replace the labels of an earlier run, now that all shards are there."""
-    (out / LABELS).mkdir(exist_ok=True)
-    for path in (out / LABELS).glob(f"{LABELS}-*.parquet"):
-        path.unlink()
-    for path in (out / NEW_LABELS).iterdir():
-        path.rename(out / LABELS / path.name)
-    (out / NEW_LABELS).rmdir()
 
 
 def _write_shard(

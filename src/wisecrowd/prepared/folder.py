@@ -207,6 +207,14 @@ def file_name(what: str, shard: int) -> str:
     return f"{what}-{shard:05}.parquet"
 
 
+def moved(files: str, work: Path, out: Path) -> None:
+    """Replace the files of this pattern in `out` by those in `work`."""
+    for path in out.glob(files):
+        path.unlink()
+    for path in work.glob(files):
+        path.rename(out / path.name)
+
+
 def _names(values: list[Any]) -> Array:
     """Return names as the rest of wisecrowd has them: numbers, or text as objects."""
     return np.array(values, None if isinstance(values[0], int | bool) else object)

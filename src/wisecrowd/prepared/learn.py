@@ -23,7 +23,7 @@ from wisecrowd.fit.consensus import (
 )
 from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import MINKA_ITERATIONS
+from wisecrowd.fit.variational import climb_with_prior
 from wisecrowd.maths import crowd, dirichlet, pairs, pool, together
 from wisecrowd.maths.pool import Reading, Witnesses
 from wisecrowd.methods.dawid_skene import (
@@ -158,17 +158,10 @@ def bcc(model: Any, passes: Passes, trace: Trace) -> End:
         found = Step(sums, params, prior, bound, last.number + 1)
         return found, {**terms, "bound": bound}
 
-    def update(last: Step) -> tuple[Step, dict[str, float]]:
-        if skills.hyper is not None and last.number >= MINKA_ITERATIONS:
-            found = step(last, pairs.after_newton)
-            if found[0].bound >= last.bound:
-                return found
-        return step(last, pairs.after_minka)
-
     votes = passes.total_of_patterns(sums_of_votes)
-    end = climb(
-        update, Step(votes, None, skills.prior, -np.inf, 0), trace=trace,
-        max_iter=model.max_iter,
+    end = climb_with_prior(
+        step, Step(votes, None, skills.prior, -np.inf, 0),
+        learned=skills.hyper is not None, trace=trace, max_iter=model.max_iter,
         tol=least_gain(model.tol, prepared.about["n_answers"]),
     )  # fmt: skip
     skills = ConfusionMatrices(end.prior, end.prior, skills.hyper)

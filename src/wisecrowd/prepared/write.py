@@ -31,6 +31,7 @@ from wisecrowd.prepared.folder import (
     VERSION,
     Prepared,
     file_name,
+    moved,
     opened,
 )
 
@@ -80,7 +81,10 @@ def prepare(
             classes, answers = stored
         about = _written(database, work, shards, classes, answers)
         about = {"format": FORMAT, "version": VERSION, **about}
-        _put_in_place(work, out, json.dumps(about, indent=1).encode())
+        # First and last: no reader takes a mixture of files for a folder.
+        (out / ABOUT).unlink(missing_ok=True)
+        moved("*.parquet", work, out)
+        write_whole(out / ABOUT, json.dumps(about, indent=1).encode())
     return opened(out)
 
 
@@ -91,16 +95,6 @@ def _check_place(out: Path, *, force: bool) -> None:
     if out.is_dir() and any(out.iterdir()) and not (force and ours):
         hint = " or pass --force" if ours else ""
         raise InputError(f"{out} is not empty. Choose a new folder{hint}.")
-
-
-def _put_in_place(work: Path, out: Path, about: bytes) -> None:
-    """Replace the old files by the new ones; no reader takes a mixture for a folder."""
-    (out / ABOUT).unlink(missing_ok=True)
-    for path in out.glob("*.parquet"):
-        path.unlink()
-    for path in work.glob("*.parquet"):
-        path.rename(out / path.name)
-    write_whole(out / ABOUT, about)
 
 
 @contextmanager
