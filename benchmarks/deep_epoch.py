@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from ligo_size import ligo_crowd
 
 import wisecrowd as wc
 
@@ -149,10 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=30)
     n_steps = parser.parse_args().steps
-    crowd = wc.simulate(
-        173_565, 3_443, 15,
-        answers_per_item=10.5, n_features=256, separation=6.0, random_state=0,
-    )  # fmt: skip
+    crowd = ligo_crowd()
     X = crowd.X.astype(np.float32)
     X = (X - X.mean(0)) / X.std(0)
     batches, sizes = Batches(X, crowd.answers), (256, 3_443, 15)

@@ -8,16 +8,22 @@ answers; prints the seconds of the fit, the peak memory and the share of right l
 import resource
 import sys
 import time
+from typing import Any
 
 import wisecrowd as wc
 from wisecrowd.metrics import accuracy
 
 
-def main() -> None:
-    crowd = wc.simulate(
+def ligo_crowd() -> Any:
+    """A crowd of that size."""
+    return wc.simulate(
         173_565, 3_443, 15,
         answers_per_item=10.5, n_features=256, separation=6.0, random_state=0,
     )  # fmt: skip
+
+
+def main() -> None:
+    crowd = ligo_crowd()
     print(crowd.answers, flush=True)
     began = time.perf_counter()
     kind = wc.METHODS[sys.argv[1] if len(sys.argv) > 1 else "svgpcr"]

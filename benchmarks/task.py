@@ -10,7 +10,8 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,16 @@ def limited(model: Any, table: pd.DataFrame, limit: int) -> Any:
     return model
 
 
+@contextmanager
+def timed() -> Iterator[dict[str, Any]]:
+    """Seconds of the block, by the clock and of the processor."""
+    found: dict[str, Any] = {}
+    began, busy = time.perf_counter(), time.process_time()
+    yield found
+    found["seconds"] = time.perf_counter() - began
+    found["cpu_seconds"] = time.process_time() - busy
+
+
 Fit = Callable[[pd.DataFrame], tuple[int, pd.Series | None]]
 
 
@@ -94,13 +105,9 @@ def fitted(args: argparse.Namespace) -> dict[str, Any]:
     truth = table.drop_duplicates("task").set_index("task")["truth"]
     table = table[["task", "worker", "label"]]
     fit = (ours if args.package == "wisecrowd" else theirs)(args)
-    began, busy = time.perf_counter(), time.process_time()
-    n_done, found = fit(table)
-    result = {
-        "seconds": time.perf_counter() - began,
-        "cpu_seconds": time.process_time() - busy,
-        "iterations": n_done,
-    }
+    with timed() as result:
+        n_done, found = fit(table)
+    result["iterations"] = n_done
     if found is not None:
         result["accuracy"] = float((found.reindex(truth.index) == truth).mean())
     return result
@@ -118,13 +125,9 @@ def step(args: argparse.Namespace) -> dict[str, Any]:
 def read(args: argparse.Namespace) -> dict[str, Any]:
     from wisecrowd.io.read import read_annotations
 
-    began, busy = time.perf_counter(), time.process_time()
-    labels = read_annotations(args.folder / f"{args.crowd}-long.{args.method}")
-    return {
-        "seconds": time.perf_counter() - began,
-        "cpu_seconds": time.process_time() - busy,
-        "rows": len(labels),
-    }
+    with timed() as result:
+        labels = read_annotations(args.folder / f"{args.crowd}-long.{args.method}")
+    return {**result, "rows": len(labels)}
 
 
 def simulate(args: argparse.Namespace) -> dict[str, Any]:

@@ -42,6 +42,14 @@ def test_a_method_is_fitted_to_the_crowd_or_to_its_votes(data, to):
     assert (model.labels_ == votes).all() == (to == "votes")
 
 
+def test_a_method_without_features_is_scored_on_a_crowd_with_features(data):
+    model = wc.MajorityVote(random_state=0)
+    fit(model, data)
+    found = scored(model, data)
+    assert 0 < found["label_accuracy"] <= 1
+    assert "test_accuracy" not in found
+
+
 def test_one_method_prints_the_means_of_its_seeds(capsys, monkeypatch, data):
     monkeypatch.setattr(one_method, "data_of", lambda name, seed: data)
     one_method.main(["labelme", "raykar", "l2=3", "--seeds", "2"])

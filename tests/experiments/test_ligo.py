@@ -3,7 +3,7 @@ import pytest
 
 from wisecrowd import simulate_glitches
 from wisecrowd.experiments import experiment, ligo, ligo_tuning
-from wisecrowd.experiments.ligo import fits, paper
+from wisecrowd.experiments.ligo import fits, tables
 from wisecrowd.experiments.ligo.figures import telling_items
 from wisecrowd.experiments.ligo.tables import summary, table_4
 from wisecrowd.experiments.parts import write_part
@@ -83,10 +83,10 @@ def test_the_summary_has_log_loss_beside_the_likelihood(rows):
 
 
 def test_the_papers_tables_are_those_of_the_paper():
-    assert paper.ACCURACY.shape == paper.LIKELIHOOD.shape == (16, 7, 2)
+    assert tables.ACCURACY.shape == tables.LIKELIHOOD.shape == (16, 7, 2)
     other = CLASSES.index("Other")
-    np.testing.assert_allclose(paper.ACCURACY[other, 0], [0.2786, 0.0294])
-    np.testing.assert_allclose(paper.LIKELIHOOD[-1, 5], [0.9154, 0.0033])
+    np.testing.assert_allclose(tables.ACCURACY[other, 0], [0.2786, 0.0294])
+    np.testing.assert_allclose(tables.LIKELIHOOD[-1, 5], [0.9154, 0.0033])
 
 
 def test_methods_come_as_published_and_with_our_defaults():

@@ -3,8 +3,6 @@ import pytest
 
 import wisecrowd as wc
 from wisecrowd.experiments import ligo_binary
-from wisecrowd.experiments.ligo_binary import fits
-from wisecrowd.experiments.ligo_binary.tables import table, times
 from wisecrowd.experiments.parts import write_part
 from wisecrowd.experiments.runner import Job, run
 
@@ -13,7 +11,8 @@ SETTINGS = {"size": "60+60", "limit": 60.0, "smallest": 40}
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    jobs = [Job("ligo-binary", m, 3, SETTINGS, fits.grown) for m in ("raykar", "yan")]
+    grown = ligo_binary.grown
+    jobs = [Job("ligo-binary", m, 3, SETTINGS, grown) for m in ("raykar", "yan")]
     return run(jobs, tmp_path_factory.mktemp("binary"), apart=False)
 
 
@@ -25,7 +24,7 @@ def test_a_method_is_judged_by_its_largest_fit(rows):
 
 
 def test_a_method_that_is_too_slow_has_fewer_items():
-    done = fits.grown("raykar", 3, size="60+60", limit=1e-9)
+    done = ligo_binary.grown("raykar", 3, size="60+60", limit=1e-9)
     assert done.scores["n_items"] == 0
     assert np.isnan(done.scores["auc"])
 
@@ -33,13 +32,13 @@ def test_a_method_that_is_too_slow_has_fewer_items():
 def test_the_figures_and_tables_are_written(rows, tmp_path):
     written = [f.name for p in ligo_binary.PARTS for f in write_part(p, rows, tmp_path)]
     assert {"ligo-binary-auc.png", "ligo-binary-times.png"} < set(written)
-    assert table(rows)["items"].tolist() == ["60", "60"]
-    assert times(rows).index.tolist() == [40, 60]
+    assert ligo_binary.table(rows)["items"].tolist() == ["60", "60"]
+    assert ligo_binary.times(rows).index.tolist() == [40, 60]
 
 
 def test_other_is_one_class_and_all_else_the_rest():
     glitches = wc.simulate_glitches((50, 5), random_state=3)
-    two = fits.against_the_rest(glitches.answers)
+    two = ligo_binary.against_the_rest(glitches.answers)
     other = glitches.answers.classes.tolist().index("Other")
     assert two.classes.tolist() == ["rest", "Other"]
     votes, all_votes = two.codes.votes(), glitches.answers.codes.votes()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from wisecrowd.datasets import load_digits_crowd
-from wisecrowd.experiments.mnist import EXPERIMENT, fits, paper, table2, table3
+from wisecrowd.experiments.mnist import EXPERIMENT, fits, tables
 from wisecrowd.experiments.parts import write_part
 from wisecrowd.experiments.runner import Rows, run
 
@@ -46,7 +46,7 @@ def test_without_rows_there_are_no_parts(tmp_path):
 
 
 def test_a_row_has_the_scores_of_new_digits_labels_and_annotators(rows):
-    found = paper.of_tables(rows).iloc[0]
+    found = tables.of_tables(rows).iloc[0]
     assert len(found["test_accuracy_of"]) == 10
     assert 0 <= found["test_calibration_error"] <= 1
     assert found["wrong_labels"] == round((1 - found["label_accuracy"]) * 120)
@@ -57,17 +57,17 @@ def test_a_row_has_the_scores_of_new_digits_labels_and_annotators(rows):
 
 
 def test_the_paper_stands_beside_ours(rows):
-    table = table2.summary(rows).set_index("method")
+    table = tables.summary(rows).set_index("method")
     assert table.loc["paper: SVGPCR", "accuracy"] == ".9657"
     assert table.loc["paper: SVGPCR", "wrong labels"] == 20
     assert "robust max" in table.index
-    assert table3.labels(rows)["method"].tolist() == ["paper", "robust max"] * 2
+    assert tables.labels(rows)["method"].tolist() == ["paper", "robust max"] * 2
 
 
 def test_the_papers_means_over_classes_are_its_scores_of_all_digits():
     shares = np.array([980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]) / 1e4
     for score in ("test_accuracy", "test_mean_likelihood"):
-        for numbers in paper.SCORES[score].values():
+        for numbers in tables.SCORES[score].values():
             assert shares @ numbers[:-1] == pytest.approx(numbers[-1], abs=2e-4)
 
 
@@ -80,7 +80,7 @@ def test_tables_are_of_the_largest_size_that_was_run(tmp_path):
         }
         for n in (1000, 60_000)
     }  # fmt: skip
-    assert paper.fits(rows)["n_train"].tolist() == [60_000]
+    assert tables.fits(rows)["n_train"].tolist() == [60_000]
 
 
 @pytest.mark.parametrize("size", ["small", "medium", "full"])
@@ -108,7 +108,7 @@ def test_the_small_size_learns_the_digits(tmp_path):
 
     files = reproduced(["mnist"], tmp_path, apart=False)
     assert tmp_path / "README.md" in files
-    table = paper.of_tables(Rows(tmp_path)).set_index("method")
+    table = tables.of_tables(Rows(tmp_path)).set_index("method")
     assert (
         table.loc[["svgp-gold", "robust-max", "default"], "test_accuracy"] > 0.7
     ).all()

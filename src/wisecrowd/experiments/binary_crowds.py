@@ -12,8 +12,8 @@ rates. Then a table of means. A run that was ended goes on. With 2,000 items the
 methods take a minute or more per fit.
 """
 
-import argparse
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +23,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
-from wisecrowd.experiments.runner import Job, Outcome, run
-from wisecrowd.experiments.scoring import fit, scored
+from wisecrowd.experiments.runner import Job, Outcome, command, run
+from wisecrowd.experiments.scoring import fit, scored, with_settings
 from wisecrowd.metrics import auc
 
 LOGISTIC = ("raykar", "yan", "crowd-em")
@@ -43,19 +43,11 @@ def gaussians(n: int, seed: int) -> Points:
     return rng.normal(size=(n, 5)) + 0.8 * truth[:, None], truth
 
 
-def moons(n: int, seed: int) -> Points:
-    """Two moons, one around the end of the other."""
-    X, truth = make_moons(n, noise=0.25, random_state=seed)
-    return X, truth
-
-
-def rings(n: int, seed: int) -> Points:
-    """Two rings, one around the other."""
-    X, truth = make_circles(n, noise=0.15, factor=0.5, random_state=seed)
-    return X, truth
-
-
-SETS = {"gaussians": gaussians, "moons": moons, "rings": rings}
+SETS: dict[str, Callable[[int, int], Points]] = {
+    "gaussians": gaussians,
+    "moons": lambda n, seed: make_moons(n, noise=0.25, random_state=seed),
+    "rings": lambda n, seed: make_circles(n, noise=0.15, factor=0.5, random_state=seed),
+}
 
 
 def drawn(name: str, n_items: int, seed: int) -> Dataset:
@@ -80,9 +72,7 @@ def drawn(name: str, n_items: int, seed: int) -> Dataset:
 def fitted(method: str, seed: int, *, set: str, n_items: int, to: str) -> Outcome:  # noqa: A002  its name in the table
     """Fit a method to the crowd or to the votes, and score it."""
     data = drawn(set, n_items, seed)
-    model = wc.METHODS[method]()
-    if "random_state" in model.get_params():
-        model.set_params(random_state=seed)
+    model = with_settings(wc.METHODS[method](), random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         cost = fit(model, data, to=to, seed=seed)
@@ -145,7 +135,7 @@ def statement(rows: pd.DataFrame) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
     known = (*LOGISTIC, *PROCESSES)
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("--methods", nargs="+", choices=known, default=known)
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[200, 500])

@@ -13,20 +13,20 @@ shapes         simulated crowds as people have them (simulation/everyday.py)
 independent    simulated crowds whose annotators are independent
 """
 
-import argparse
-from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import wisecrowd as wc
-from wisecrowd.datasets import CROWDS, load_crowd, load_labelme, load_sentiment
+from wisecrowd.datasets import CROWDS
+from wisecrowd.experiments.runner import command
+from wisecrowd.experiments.scoring import data_of
 from wisecrowd.fit.consensus import agreed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import pool, together
 from wisecrowd.maths.pool import Doubts
-from wisecrowd.metrics import accuracy, calibration_error, log_loss
+from wisecrowd.metrics import accuracy, calibration_error, log_loss, truth_codes
 from wisecrowd.results.comparison import smoothed_votes
 from wisecrowd.results.flags import flags_of
 from wisecrowd.simulation.everyday import SHAPES
@@ -43,20 +43,33 @@ GRID = [
 ENOUGH = 20  # answers on gold items, before an annotator's accuracy on them is known
 
 
-def codes_of(data: Any) -> np.ndarray:
-    """Return the class of every item as a code; -1 where it is not known."""
-    place = {c: k for k, c in enumerate(data.classes.tolist())}
-    known = data.gold.to_dict()
-    return np.array([place.get(known.get(i), -1) for i in data.answers.items.tolist()])
+class Known(NamedTuple):
+    """A crowd, and the classes as far as they are known."""
+
+    data: Any
+    codes: np.ndarray  # of all items; -1 where the class is not known
+    rows: np.ndarray  # the answered items with gold
+    truth: np.ndarray  # their classes
+    votes: np.ndarray  # and what smoothed votes say of them
+
+    @property
+    def answers(self) -> Any:
+        """Its answers."""
+        return self.data.answers
+
+    def labels_of(self, model: Any, **settings: Any) -> np.ndarray:
+        """Fit a method; return what it says of the items with gold."""
+        found: np.ndarray = model.fit(self.answers, **settings).label_proba_[self.rows]
+        return found
 
 
-def crowds() -> Iterator[tuple[str, Any, np.ndarray, np.ndarray]]:
-    """Yield the name, the answers, the answered items with gold and all classes."""
-    for name in CROWDS:
-        data = load_crowd(name)
-        codes = codes_of(data)
-        answered = data.answers.codes.n_per_item > 0
-        yield name, data.answers, np.flatnonzero((codes >= 0) & answered), codes
+def known(name: str) -> Known:
+    """Return a crowd by its name."""
+    data: Any = data_of(name)
+    codes = truth_codes(data.gold.reindex(data.answers.items), data.classes)
+    rows = np.flatnonzero((codes >= 0) & (data.answers.codes.n_per_item > 0))
+    votes = smoothed_votes(data.answers)[rows]
+    return Known(data, codes, rows, codes[rows], votes)
 
 
 def votes_right(truth: np.ndarray, votes: np.ndarray) -> float:
@@ -83,18 +96,19 @@ def labels(seeds: int) -> None:
     """Print accuracy / log loss without features, and coverage."""
     rows = []
     print(f"{'crowd':14s} votes       BCC         Consensus   off   held  worth (90 %)")
-    for name, answers, known, codes in crowds():
-        truth, votes = codes[known], smoothed_votes(answers)[known]
-        bcc = wc.BCC(progress=False).fit(answers).label_proba_[known]
-        model = wc.Consensus(progress=False).fit(answers)
-        proba, held = model.label_proba_[known], coverage(model, answers, codes)
-        off = calibration_error(truth, proba)
+    for name in CROWDS:
+        crowd = known(name)
+        truth, votes = crowd.truth, crowd.votes
+        bcc = crowd.labels_of(wc.BCC(progress=False))
+        model = wc.Consensus(progress=False)
+        proba = crowd.labels_of(model)
         found = [log_loss(truth, p) for p in (votes, bcc, proba)]
-        right = [accuracy(truth, p) for p in (bcc, proba)]
-        rows.append([votes_right(truth, votes), *right, *found, off, held])
+        right = [votes_right(truth, votes), *(accuracy(truth, p) for p in (bcc, proba))]
+        off, held = calibration_error(truth, proba), coverage(model, crowd)
+        rows.append([*right, *found, off, held])
         low, high = model.worth_interval_
         print(
-            f"{name:14s} {rows[-1][0]:.3f}/{found[0]:.3f} {two(truth, bcc)} "
+            f"{name:14s} {right[0]:.3f}/{found[0]:.3f} {two(truth, bcc)} "
             f"{two(truth, proba)} {off:.3f} {held:.2f}  {model.worth_:.1f} "
             f"({low:.1f} to {high:.1f})",
             flush=True,
@@ -109,9 +123,9 @@ def labels(seeds: int) -> None:
     )
 
 
-def coverage(model: Any, answers: Any, codes: np.ndarray) -> float:
+def coverage(model: Any, crowd: Known) -> float:
     """Return how often 90 % intervals hold an annotator's accuracy on gold."""
-    given = answers.codes
+    given, codes = crowd.answers.codes, crowd.codes
     has_gold = codes[given.item] >= 0
     who = given.annotator[has_gold]
     right = given.answer[has_gold] == codes[given.item[has_gold]]
@@ -124,18 +138,18 @@ def coverage(model: Any, answers: Any, codes: np.ndarray) -> float:
 
 def leave_one_out(seeds: int) -> None:
     """Print the log loss of each crowd with the constants that the others choose."""
-    names, loss, right, votes = [], [], [], []
-    for name, answers, known, codes in crowds():
-        truth = codes[known]
-        found = [labels_with(doubts, learned(answers))[known] for doubts in GRID]
-        names.append(name)
-        loss.append([log_loss(truth, p) for p in found])
-        right.append([accuracy(truth, p) for p in found])
-        votes.append(log_loss(truth, smoothed_votes(answers)[known]))
+    loss, right, votes = [], [], []
+    for name in CROWDS:
+        crowd = known(name)
+        said = learned(crowd.answers)
+        found = [labels_with(doubts, *said)[crowd.rows] for doubts in GRID]
+        loss.append([log_loss(crowd.truth, p) for p in found])
+        right.append([accuracy(crowd.truth, p) for p in found])
+        votes.append(log_loss(crowd.truth, crowd.votes))
     table, hits, smoothed = np.array(loss), np.array(right), np.array(votes)
     default, rows = GRID.index(Doubts()), []
-    for held, name in enumerate(names):
-        others = np.arange(len(names)) != held
+    for held, name in enumerate(CROWDS):
+        others = np.arange(len(CROWDS)) != held
         behind = (table[others] - smoothed[others, None]).max(0)
         best = int((table[others].mean(0) + np.maximum(behind - 0.03, 0)).argmin())
         rows.append((hits[held, best], table[held, best], table[held, default]))
@@ -147,30 +161,23 @@ def leave_one_out(seeds: int) -> None:
     )
 
 
-_LEARNED: dict[int, Any] = {}
-
-
 def learned(answers: Any) -> tuple[pool.Witnesses, np.ndarray, pool.Signs]:
-    """Return what the answers say, and the signs of shared mistakes; made once."""
-    if id(answers) not in _LEARNED:
-        given, nobody = answers.codes, np.full(len(answers.items), -1)
-        shape = given.shape[2:]
-        before = ConfusionMatrices.before_answers("learned", answers.annotators, *shape)
-        with Trace("labels", 20, show=False) as trace:
-            first = agreed(given, nobody, before, max_iter=20, trace=trace)
-        distinct = given.distinct()
-        found = pool.witnesses_of(distinct, first.proba, first.skills.priors(), "learn")
-        selective = together.selective(distinct)
-        _LEARNED.clear()
-        signs = pool.signs_of(found, selective)
-        _LEARNED[id(answers)] = found, selective, signs
-    known: tuple[pool.Witnesses, np.ndarray, pool.Signs] = _LEARNED[id(answers)]
-    return known
+    """Return what the answers say, and the signs of shared mistakes."""
+    given, nobody = answers.codes, np.full(len(answers.items), -1)
+    shape = given.shape[2:]
+    before = ConfusionMatrices.before_answers("learned", answers.annotators, *shape)
+    with Trace("labels", 20, show=False) as trace:
+        first = agreed(given, nobody, before, max_iter=20, trace=trace)
+    distinct = given.distinct()
+    found = pool.witnesses_of(distinct, first.proba, first.skills.priors(), "learn")
+    selective = together.selective(distinct)
+    return found, selective, pool.signs_of(found, selective)
 
 
-def labels_with(doubts: Doubts, known: Any) -> np.ndarray:
+def labels_with(
+    doubts: Doubts, found: pool.Witnesses, selective: np.ndarray, signs: pool.Signs
+) -> np.ndarray:
     """Return the labels with these constants."""
-    found, selective, signs = known
     counts = pool.learned_pool(found, selective, "learn", doubts, signs)
     return pool.labels(found, counts, np.full(found.answers.n_items, -1))
 
@@ -178,20 +185,18 @@ def labels_with(doubts: Doubts, known: Any) -> np.ndarray:
 def gold(seeds: int) -> None:
     """Print what 50 gold items do for the labels of the others."""
     rows, held = [], []
-    for name, answers, known, codes in crowds():
-        found = []
-        for seed in range(seeds if len(known) >= 100 else 0):
-            chosen = np.random.default_rng(seed).permutation(known)
+    for name in CROWDS:
+        crowd, found = known(name), []
+        answers, codes = crowd.answers, crowd.codes
+        for seed in range(seeds if len(crowd.rows) >= 100 else 0):
+            chosen = np.random.default_rng(seed).permutation(crowd.rows)
             some, rest = chosen[:50], chosen[50:]
             given = {answers.items[i]: answers.classes[codes[i]] for i in some}
             alone = wc.Consensus(progress=False).fit(answers).label_proba_[rest]
             model = wc.Consensus(progress=False).fit(answers, gold=given)
-            right = accuracy(codes[rest], model.label_proba_[rest])
-            losses = [
-                log_loss(codes[rest], p) for p in (alone, model.label_proba_[rest])
-            ]
-            found.append([*losses, right])
-            scale = model.calibration_
+            proba, scale = model.label_proba_[rest], model.calibration_
+            right = accuracy(codes[rest], proba)
+            found.append([*(log_loss(codes[rest], p) for p in (alone, proba)), right])
             assert scale is not None
             held.append(scale.accuracy_low <= right <= scale.accuracy_high)
         if found:
@@ -211,25 +216,19 @@ def gold(seeds: int) -> None:
 def features(seeds: int) -> None:
     """Print the labels of methods with features."""
     for name in ("labelme", "sentiment", *WITH_FEATURES):
-        data = {"labelme": load_labelme, "sentiment": load_sentiment}.get(
-            name, lambda name=name: load_crowd(name)
-        )()
-        codes = codes_of(data)
-        answered = data.answers.codes.n_per_item > 0
-        known = np.flatnonzero((codes >= 0) & answered)
-        truth, votes = codes[known], smoothed_votes(data.answers)[known]
-        alone = wc.Consensus(progress=False).fit(data.answers).label_proba_[known]
-        print(
-            f"{name:14s} votes {two(truth, votes)} Consensus {two(truth, alone)}",
-            end="",
-        )
+        crowd = known(name)
+        alone = crowd.labels_of(wc.Consensus(progress=False))
+        votes = two(crowd.truth, crowd.votes)
+        print(f"{name:14s} votes {votes} Consensus {two(crowd.truth, alone)}", end="")
         for make in (wc.CrowdEM, wc.SVGPCR):
             found = []
             for seed in range(seeds):
                 model = make(random_state=seed, progress=False)
-                model.fit(data.X, data.answers, items=data.answers.items)
-                proba = model.label_proba_[known]
-                found.append((accuracy(truth, proba), log_loss(truth, proba)))
+                model.fit(crowd.data.X, crowd.answers, items=crowd.answers.items)
+                proba = model.label_proba_[crowd.rows]
+                found.append(
+                    (accuracy(crowd.truth, proba), log_loss(crowd.truth, proba))
+                )
             right, loss = np.mean(found, 0)
             print(f" {make.__name__} {right:.3f}/{loss:.3f}", end="", flush=True)
         print()
@@ -277,16 +276,11 @@ def independent(seeds: int) -> None:
     """Print the log loss beside that of BCC with independent annotators."""
     rows = []
     for seed in range(4 * seeds):
-        rng = np.random.default_rng(seed)
+        draw = np.random.default_rng(seed).choice
+        sizes = [int(draw(n)) for n in ([100, 300, 1000], [10, 30, 100], [2, 4, 8])]
+        each, skill = float(draw([3, 5, 10])), draw(["beta", "dirichlet"]).item()
         made = wc.simulate(
-            int(rng.choice([100, 300, 1000])),
-            int(rng.choice([10, 30, 100])),
-            int(rng.choice([2, 4, 8])),
-            answers_per_item=float(rng.choice([3, 5, 10])),
-            skill="beta"
-            if rng.choice(["beta", "dirichlet"]) == "beta"
-            else "dirichlet",
-            random_state=seed,
+            *sizes, answers_per_item=each, skill=skill, random_state=seed
         )
         models = wc.BCC(dependence=0, progress=False), wc.Consensus(progress=False)
         found = [m.fit(made.answers).label_proba_ for m in models]
@@ -300,20 +294,14 @@ def independent(seeds: int) -> None:
 
 
 PARTS = {
-    "labels": labels,
-    "leave-one-out": leave_one_out,
-    "gold": gold,
-    "features": features,
-    "shapes": shapes,
-    "independent": independent,
+    part.__name__.replace("_", "-"): part
+    for part in (labels, leave_one_out, gold, features, shapes, independent)
 }
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--seeds", type=int, default=5)
     given = parser.parse_args(arguments)

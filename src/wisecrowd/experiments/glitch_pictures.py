@@ -5,7 +5,6 @@ Real strain: 60 glitches of LIGO's third run, whitened, from the package deepext
 (MIT), in $WISECROWD_DATA/gravityspy. Both go through the same Q-transform.
 """
 
-import argparse
 import os
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 from PIL import Image
 
 from wisecrowd._types import Array
+from wisecrowd.experiments.runner import command
 from wisecrowd.metrics.reliability_figure import pyplot
 from wisecrowd.simulation.glitches import spectrograms, strain
 from wisecrowd.simulation.glitches.features import energy
@@ -40,7 +40,7 @@ def simulated_windows(name: str, rng: np.random.Generator) -> Array:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("--out", type=Path, default="docs/images/glitches.png")
     out = parser.parse_args(arguments).out
     folder = Path(os.environ["WISECROWD_DATA"], "gravityspy")

@@ -16,14 +16,8 @@ from jaxtyping import Int
 import wisecrowd as wc
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.experiments.ligo.fits import (
-    FIRST_SEED,
-    KINDS,
-    largest,
-    model_of,
-    sized,
-)
-from wisecrowd.experiments.parts import Experiment, Part, Size, short
+from wisecrowd.experiments.ligo.fits import FIRST_SEED, KINDS, largest, model_of, sized
+from wisecrowd.experiments.parts import Experiment, NoRows, Part, Size, short
 from wisecrowd.experiments.runner import Job, Outcome, Rows
 from wisecrowd.metrics import accuracy, log_loss, truth_codes
 from wisecrowd.results.limits import measured
@@ -103,7 +97,7 @@ def best(rows: Rows) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the settings with the smallest mean log loss, by method and kind."""
     frame = largest(rows, NAME)
     found = {}
-    for method, kind in product(METHODS, KINDS) if len(frame) else ():
+    for method, kind in product(METHODS, KINDS):
         some = frame[(frame["method"] == method) & (frame["kind"] == kind)]
         if some.empty:
             continue
@@ -136,30 +130,21 @@ def table(rows: Rows) -> Any:
                 f"{k}={v:g}" if k != "kernel" else f"{k}={v}"
                 for k, v in settings.items()
             )
-            lines.append(
-                {
-                    "method": method,
-                    "kind": kind,
-                    "settings": f"**{said}**" if settings == winner else said,
-                    "log loss by votes": short(loss),
-                    "accuracy by votes": short(share),
-                    "log loss by gold": short(gold),
-                    "seconds": f"{seconds:.0f}",
-                }
-            )
-    return pd.DataFrame(lines) if lines else None
+            line = {
+                "method": method, "kind": kind,
+                "settings": f"**{said}**" if settings == winner else said,
+                "log loss by votes": short(loss), "accuracy by votes": short(share),
+                "log loss by gold": short(gold), "seconds": f"{seconds:.0f}",
+            }  # fmt: skip
+            lines.append(line)
+    if not lines:
+        raise NoRows
+    return pd.DataFrame(lines)
 
-
-ABOUT = """\
-Six settings per method and kind, the same number for all, at the size `medium` (20,000 items) with one seed. A tenth of the items is kept from the fit with all its answers. The setting with the smallest log loss of the predictions for them is chosen
-(bold), where the class with the most votes counts as the true one and ties are left out. No gold class is used, as in practice. *log loss by gold* is printed to show what the choice costs: nothing is chosen by it. M = 10 and 100 have the settings of
-M = 50. The number of passes is not in the grid: all methods stop by themselves (networks at the best log-likelihood of held-out answers, SVGPCR at convergence of its bound).
-"""  # noqa: E501
 
 EXPERIMENT = Experiment(
     name=NAME,
     title="LIGO: how the settings were chosen",
-    about=ABOUT,
     methods=METHODS,
     jobs=jobs,
     parts=(Part("ligo-tuning", "The settings that were tried", table),),

@@ -11,7 +11,6 @@ all settings. A class is lost if most answers on many items name it and hardly a
 does. A lost class without a warning is a fault.
 """
 
-import argparse
 import warnings
 from collections.abc import Iterator
 from itertools import product
@@ -20,8 +19,10 @@ from typing import Any
 import numpy as np
 
 import wisecrowd as wc
-from wisecrowd.experiments.new_items import CROWDS, data_of
+from wisecrowd.experiments.new_items import CROWDS
 from wisecrowd.experiments.parts import chosen
+from wisecrowd.experiments.runner import command
+from wisecrowd.experiments.scoring import data_of
 
 SETTINGS: list[dict[str, Any]] = [
     dict(zip(("dependence", "link", "posterior", "annotator_prior"), each, strict=True))
@@ -77,9 +78,7 @@ def lost(answers: Any, labels: Any) -> list[Any]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("--crowds", type=int, default=100)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--real")

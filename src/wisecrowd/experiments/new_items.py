@@ -10,10 +10,8 @@ The last lines are, for every method, how far it is behind the best one that lea
 from the crowd: in log loss and in accuracy, on the crowd where it is farthest behind.
 """
 
-import argparse
-import sys
-import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +19,18 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd.annotations.dataset import Dataset
-from wisecrowd.datasets import load_crowd, load_labelme, load_sentiment
 from wisecrowd.experiments.one_method import made
 from wisecrowd.experiments.parts import chosen
-from wisecrowd.experiments.runner import Job, Outcome, Rows, run
-from wisecrowd.experiments.scoring import fit, scored
+from wisecrowd.experiments.runner import (
+    Job,
+    Outcome,
+    Rows,
+    command,
+    kept_in,
+    on_stderr,
+    run,
+)
+from wisecrowd.experiments.scoring import data_of, fit, scored
 from wisecrowd.results.limits import Cost
 
 CROWDS = (
@@ -70,12 +75,6 @@ TWO_CLASSES = ("rffgpcr", "vffgpcr", "vgpcr", "gpep")
 EXACT = ("vgpcr", "gpep")
 
 
-def data_of(name: str) -> Dataset:
-    """Return a crowd with features by its name."""
-    named = {"labelme": load_labelme, "sentiment": load_sentiment}
-    return named[name]() if name in named else load_crowd(name)
-
-
 def parts_of(data: Dataset, seed: int) -> Iterator[Dataset]:
     """Yield a data set with test items: itself, or one per fold of its items."""
     assert data.X is not None
@@ -89,15 +88,11 @@ def parts_of(data: Dataset, seed: int) -> Iterator[Dataset]:
     for held in range(N_FOLDS):
         test = (fold == held) & truth.notna().to_numpy()
         rest = fold != held
-        yield Dataset(
-            name=data.name,
-            answers=data.answers.subset(items=items[rest]),
-            classes=data.classes,
-            gold=truth[rest].dropna(),
-            X=data.X[rest],
-            X_test=data.X[test],
+        yield replace(
+            data, answers=data.answers.subset(items=items[rest]),
+            gold=truth[rest].dropna(), X=data.X[rest], X_test=data.X[test],
             gold_test=truth[test].to_numpy(),
-        )
+        )  # fmt: skip
 
 
 def fitted(method: str, seed: int, *, crowd: str) -> Outcome:
@@ -106,11 +101,8 @@ def fitted(method: str, seed: int, *, crowd: str) -> Outcome:
     found, costs = [], []
     for part in parts_of(data_of(crowd), seed):
         model = made(entry.method, seed, entry.settings, entry.published)
-        costs.append(
-            fit(
-                model, part, to="gold" if entry.method == "svgp" else "crowd", seed=seed
-            )
-        )
+        to = "gold" if entry.method == "svgp" else "crowd"
+        costs.append(fit(model, part, to=to, seed=seed))
         found.append(scored(model, part))
     scores = {k: np.mean([f[k] for f in found]) for k in found[0] if k in SHOWN}
     total = Cost()
@@ -178,9 +170,7 @@ def behind(means: pd.DataFrame) -> pd.DataFrame:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("--crowds")
     parser.add_argument("--methods")
     parser.add_argument("--seeds", type=int, default=5)
@@ -188,12 +178,8 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     crowds = chosen(given.crowds, CROWDS, "crowds") or list(CROWDS)
     methods = chosen(given.methods, list(ENTRIES), "methods") or list(ENTRIES)
-    with tempfile.TemporaryDirectory() as temporary:
-        rows = run(
-            jobs(crowds, methods, given.seeds),
-            given.out or Path(temporary),
-            say=lambda line: print(line, file=sys.stderr, flush=True),
-        )
+    with kept_in(given.out) as folder:
+        rows = run(jobs(crowds, methods, given.seeds), folder, say=on_stderr)
     means = table(rows)
     print(means.round(3).to_string())
     print(behind(means).round(3).to_string())

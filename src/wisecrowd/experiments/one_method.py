@@ -11,11 +11,8 @@ estimator=logistic scikit-learn's LogisticRegression(C=.01) for crowd-em.
 --votes fits the method to the majority votes as if they were right.
 """
 
-import argparse
 import ast
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +22,10 @@ from sklearn.linear_model import LogisticRegression
 
 import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
-from wisecrowd.datasets import (
-    LABEL_ONLY,
-    load_crowd,
-    load_labelme,
-    load_mnist,
-    load_sentiment,
-)
-from wisecrowd.experiments.runner import Job, Outcome, run
-from wisecrowd.experiments.scoring import fit, scored
+from wisecrowd.datasets import LABEL_ONLY, load_mnist
+from wisecrowd.experiments.runner import Job, Outcome, command, kept_in, on_stderr, run
+from wisecrowd.experiments.scoring import data_of as crowd_of
+from wisecrowd.experiments.scoring import fit, scored, with_settings
 from wisecrowd.experiments.simulated_crowds import drawn
 
 IMAGES = wc.ConvNet(shape=(28, 28), channels=(8, 16), pool=False)
@@ -43,6 +35,13 @@ WORDS: dict[tuple[str, Any], Any] = {
     ("estimator", "logistic"): LogisticRegression(C=0.01, max_iter=2000),
 }
 SHAPES = (1, 4, 7, 11, 14, 17, 20, 23)  # of the simulated crowds
+DATA: dict[str, Sequence[str]] = {
+    "mnist": ["mnist"],
+    "labelme": ["labelme"],
+    "sentiment": ["sentiment"],
+    "label-only": LABEL_ONLY,
+    "simulated": [f"simulated-{shape}" for shape in SHAPES],
+}
 
 
 def value_of(text: str) -> Any:
@@ -65,16 +64,7 @@ def data_of(name: str, seed: int) -> Dataset:
         return load_mnist(random_state=seed)
     if name.startswith("simulated-"):
         return drawn(int(name.removeprefix("simulated-")))
-    named = {"labelme": load_labelme, "sentiment": load_sentiment}
-    return named[name]() if name in named else load_crowd(name)
-
-
-def names_of(data: str) -> Iterator[str]:
-    """Yield the data sets that a word stands for."""
-    yield from {
-        "label-only": LABEL_ONLY,
-        "simulated": tuple(f"simulated-{shape}" for shape in SHAPES),
-    }.get(data, (data,))
+    return crowd_of(name)
 
 
 def made(method: str, seed: int, settings: Mapping[str, Any], published: bool) -> Any:
@@ -82,9 +72,7 @@ def made(method: str, seed: int, settings: Mapping[str, Any], published: bool) -
     chosen = {k: WORDS.get((k, v), v) for k, v in settings.items()}
     kind = wc.METHODS[method]
     model = kind.as_published(**chosen) if published else kind(**chosen)
-    known = {"random_state": seed, "progress": False}
-    own = model.get_params(deep=False)
-    return model.set_params(**{k: v for k, v in known.items() if k in own})
+    return with_settings(model, random_state=seed, progress=False)
 
 
 def fitted(
@@ -105,11 +93,8 @@ def fitted(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    every = ("mnist", "labelme", "sentiment", "label-only", "simulated")
-    parser.add_argument("data", choices=every)
+    parser = command(__doc__)
+    parser.add_argument("data", choices=DATA)
     parser.add_argument("method", nargs="?", default="svgpcr")
     parser.add_argument("settings", nargs="*", metavar="NAME=VALUE")
     parser.add_argument("--seeds", type=int, default=1)
@@ -123,13 +108,11 @@ def main(arguments: list[str] | None = None) -> None:
     about |= {k: value_of(v) for k, v in (s.split("=", 1) for s in args.settings)}
     jobs = [
         Job("one-method", args.method, seed, {"data": name, **about}, fitted)
-        for name in names_of(args.data)
+        for name in DATA[args.data]
         for seed in range(args.seeds)
     ]
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = args.out or Path(temporary)
-        say = lambda line: print(line, file=sys.stderr)  # noqa: E731
-        rows = run(jobs, folder, apart=False, say=say)
+    with kept_in(args.out) as folder:
+        rows = run(jobs, folder, apart=False, say=on_stderr)
     done = [rows.rows[job.key] for job in jobs if not rows.rows[job.key]["note"]]
     table = pd.DataFrame([{**row["scores"], "seconds": row["seconds"]} for row in done])
     print(table.select_dtypes("number").mean().round(4).to_string())

@@ -1,18 +1,20 @@
 """An experiment as a list of jobs and of parts: tables and figures made from rows.
 
 A part is written as ``NAME.csv`` and ``NAME.md`` (tables) or ``NAME.png`` (figures).
+Their paragraphs on the page are sections of ``pages.md``.
 """
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, one_of
+from wisecrowd._checks import one_of
 from wisecrowd._files import replacing, write_whole
 from wisecrowd.experiments.runner import Job, Rows
 from wisecrowd.metrics.reliability_figure import pyplot
@@ -40,71 +42,69 @@ STYLE = {
 DOTS_PER_INCH = 130
 
 
+class NoRows(Exception):
+    """There are no rows yet for a table or a figure."""
+
+
 class Part(NamedTuple):
-    """One table or figure of the paper.
+    """One table or figure of the paper."""
 
-    Attributes
-    ----------
-    name : str
-        That of its file.
-    title : str
-        What it shows; the heading on the page.
-    make : function
-        From the rows to a DataFrame of text and numbers, or to a figure. None: there
-        are no rows for it yet.
-    about : str
-        A paragraph in Markdown: where ours differs from the paper, and why.
-    """
+    name: str  # of its files
+    title: str  # the heading on the page
+    make: Callable[[Rows], Any]  # a DataFrame or a figure; raises NoRows
+    section: str = ""  # of pages.md, if it has not the name of the part
 
-    name: str
-    title: str
-    make: Callable[[Rows], Any]
-    about: str = ""
+    @property
+    def about(self) -> str:
+        """Where ours differs from the paper, and why, in Markdown; or ""."""
+        return _pages().get(self.section or self.name, "")
 
 
 class Experiment(NamedTuple):
     """What ``wisecrowd reproduce NAME`` runs and draws.
 
-    Attributes
-    ----------
-    name, title, about : str
-        Its name on the command line, its heading and a paragraph on the page.
-    methods : sequence of str
-        Names for ``--methods``.
-    jobs : function
-        ``jobs(size, seeds, methods)`` returns the jobs. Where no seeds or no methods
-        are given, they are those of the size.
-    parts : sequence of Part
-        Tables and figures.
-    check : function
-        Raises InputError if the data are not there.
-    limit : float, optional
-        Seconds that one job may take.
+    ``jobs(size, seeds, methods)`` returns the jobs. Where no seeds or no methods are
+    given, they are those of the size.
     """
 
     name: str
-    title: str
-    about: str
-    methods: Sequence[str]
+    title: str  # the heading on the page
+    methods: Sequence[str]  # names for --methods
     jobs: Callable[[Size, Sequence[int], Sequence[str]], list[Job]]
     parts: Sequence[Part]
-    check: Callable[[], Any] = lambda: None
-    limit: float | None = None
+    check: Callable[[], Any] = lambda: None  # InputError if the data are not there
+    limit: float | None = None  # seconds that one job may take
+
+    @property
+    def about(self) -> str:
+        """What was run, in Markdown."""
+        return _pages()[f"about-{self.name}"]
+
+
+@cache
+def _pages() -> dict[str, str]:
+    """Return the sections of pages.md by their headings."""
+    text = Path(__file__).with_name("pages.md").read_text(encoding="utf-8")
+    _, *parts = re.split(r"^## (\S+)\n\n", text, flags=re.MULTILINE)
+    texts = (part.rstrip("\n") + "\n" for part in parts[1::2])
+    return dict(zip(parts[::2], texts, strict=True))
 
 
 def write_part(part: Part, rows: Rows, folder: Path) -> list[Path]:
     """Write one table or figure; return its files."""
+    path = folder / part.name
     with figure_style():
-        made = part.make(rows)
-        if made is None:
+        try:
+            made = part.make(rows)
+        except NoRows:
             return []
-        path = folder / part.name
-        if isinstance(made, pd.DataFrame):
-            files = [path.with_suffix(".csv"), path.with_suffix(".md")]
-            for file, text in zip(files, (csv(made), markdown(made)), strict=True):
-                write_whole(file, text.encode())
-            return files
-        return [save(made, path.with_suffix(".png"))]
+        if not isinstance(made, pd.DataFrame):
+            return [save(made, path.with_suffix(".png"))]
+    csv = made.to_csv(index=False, lineterminator="\n")
+    texts = {path.with_suffix(".csv"): csv, path.with_suffix(".md"): markdown(made)}
+    for file, text in texts.items():
+        write_whole(file, text.encode())
+    return list(texts)
 
 
 # -- tables --------------------------------------------------------------------------
@@ -128,6 +128,14 @@ def mean_and_deviation(values: Any, digits: int = 4) -> str:
     return said if len(known) < 2 else f"{said} ({short(known.std(ddof=1), digits)})"
 
 
+def cells(runs: pd.DataFrame, columns: Mapping[str, tuple[str, int]]) -> dict[str, str]:
+    """Return means and deviations; columns are ``{name: (score, digits)}``."""
+    return {
+        name: mean_and_deviation(runs.get(score, []), digits)
+        for name, (score, digits) in columns.items()
+    }
+
+
 def short(value: float, digits: int = 4) -> str:
     """Return a number as the paper prints it, without a zero before the point.
 
@@ -138,12 +146,6 @@ def short(value: float, digits: int = 4) -> str:
     """
     said = f"{value:,.{digits}f}"
     return said.replace("0.", ".", 1) if abs(value) < 1 and digits else said
-
-
-def csv(table: pd.DataFrame) -> str:
-    """Return a table as CSV."""
-    text: str = table.to_csv(index=False, lineterminator="\n")
-    return text
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -210,9 +212,6 @@ def save(figure: Any, path: Path) -> Path:
     return path
 
 
-# -- what was asked for --------------------------------------------------------------
-
-
 def chosen(names: str | None, known: Sequence[str], what: str) -> list[str]:
     """Return the names in a list with commas, in the order of those known; None: none.
 
@@ -227,12 +226,3 @@ def chosen(names: str | None, known: Sequence[str], what: str) -> list[str]:
     for name in wanted:
         one_of(name, known, what)
     return [name for name in known if name in wanted]
-
-
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written, before the first job has run."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file. Give the name of a folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"{folder}: this folder cannot be written to.")

@@ -1,5 +1,6 @@
 """Run experiments, write their tables and figures, and the page that shows them."""
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,13 +10,7 @@ import pandas as pd
 from wisecrowd._checks import InputError, counted, one_of
 from wisecrowd._files import write_whole
 from wisecrowd.experiments import EXPERIMENTS, experiment
-from wisecrowd.experiments.parts import (
-    SIZES,
-    Experiment,
-    check_folder,
-    chosen,
-    write_part,
-)
+from wisecrowd.experiments.parts import SIZES, Experiment, chosen, write_part
 from wisecrowd.experiments.runner import Rows, run
 from wisecrowd.metrics.reliability_figure import pyplot
 
@@ -35,7 +30,6 @@ wisecrowd reproduce all --out results --redraw --page docs/reproducing.md
 - Where there are several runs, a cell is their mean, with the standard deviation in brackets.
 - The paper's *likelihood* is the mean probability of the true class. It rewards over-confidence, so log loss and calibration error stand beside it.
 """  # noqa: E501
-Say = Callable[[str], None]
 
 
 def reproduced(  # noqa: PLR0913  those of the command
@@ -49,33 +43,15 @@ def reproduced(  # noqa: PLR0913  those of the command
     redraw: bool = False,
     page: Path | None = None,
     apart: bool = True,
-    say: Say = lambda line: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[Path]:
     """Run experiments; write their tables, figures and page; return the files.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of :data:`wisecrowd.experiments.EXPERIMENTS`.
-    folder : path
-        Its rows are not run again.
-    size : {"small", "medium", "full"}
-        How many items, and more: each experiment says what.
-    seeds : sequence of int
-        Empty: those of the size.
-    methods : str, optional
-        Names with commas.
-    limit : float, optional
-        Seconds for one job. Default: the experiment's own.
-    redraw : bool
-        Run nothing.
-    page : path, optional
-        The file of the page; its figures go to the folder ``images/NAME`` beside it.
-        Default: ``README.md`` in the folder.
-    apart : bool
-        Whether each job has a process of its own.
-    say : function
-        Takes lines about the progress.
+    Rows in the folder are not run again, and with `redraw` nothing is. `methods` are
+    names with commas; `seeds`, if there are none, and the `limit` of a job in seconds
+    are those of the experiment. The page is by default ``README.md`` in the folder; its
+    figures go to the folder ``images/NAME`` beside it. `apart` and `say` are those of
+    :func:`.run`.
     """
     one_of(size, SIZES, "size")
     pyplot()  # without matplotlib there are no figures: say so now
@@ -83,7 +59,7 @@ def reproduced(  # noqa: PLR0913  those of the command
     known = [name for one in chosen_ones for name in one.methods]
     wanted = chosen(methods, list(dict.fromkeys(known)), "methods")
     if not redraw:
-        check_folder(folder)
+        _check_folder(folder)
         for one in chosen_ones:
             one.check()
         for one in chosen_ones:
@@ -93,13 +69,19 @@ def reproduced(  # noqa: PLR0913  those of the command
                 run(jobs, folder, limit=limit or one.limit, apart=apart, say=say)
     rows = Rows(folder)
     if rows.frame().empty:
-        raise InputError(f"{folder} has no rows with a result. {_first_note(rows)}")
+        notes = [row["note"] for row in rows.rows.values()]
+        why = f"The first job {notes[0]}" if notes else "Run it without --redraw."
+        raise InputError(f"{folder} has no rows with a result. {why}")
     return _write(chosen_ones, rows, page or folder / "README.md")
 
 
-def _first_note(rows: Rows) -> str:
-    notes = [row["note"] for row in rows.rows.values()]
-    return f"The first job {notes[0]}" if notes else "Run it without --redraw."
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written, before the first job has run."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file. Give the name of a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{folder}: this folder cannot be written to.")
 
 
 def _write(ones: Sequence[Experiment], rows: Rows, page: Path) -> list[Path]:

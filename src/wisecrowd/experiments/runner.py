@@ -6,14 +6,18 @@ and what came out (scores). Rows are lines of JSON in ``rows.jsonl``. Arrays for
 are beside them, in ``arrays/``.
 """
 
+import argparse
 import hashlib
 import json
 import multiprocessing
 import os
 import platform
 import subprocess
+import sys
+import tempfile
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -46,19 +50,14 @@ class Outcome(NamedTuple):
 class Job(NamedTuple):
     """One fit, or whatever takes time: ``task(method, seed, **settings)``.
 
-    Attributes
-    ----------
-    experiment, method, seed, settings
-        What tells this job from all others. Settings are numbers and words.
-    task : function
-        It is run in a process of its own, so it must be importable by its name.
+    All but the task tell this job from all others.
     """
 
     experiment: str
     method: str
     seed: int
-    settings: Mapping[str, Any]
-    task: Callable[..., Outcome]
+    settings: Mapping[str, Any]  # numbers and words
+    task: Callable[..., Outcome]  # importable by its name, by another process
 
     @property
     def key(self) -> str:
@@ -98,16 +97,13 @@ class Rows:
     def frame(self, experiment: str | None = None) -> pd.DataFrame:
         """Return a row per job that has a result: settings and scores are columns."""
         chosen = [
-            row
+            {**row, **row["settings"], **row["scores"]}
             for row in self.rows.values()
             if not row["note"] and experiment in (None, row["experiment"])
         ]
-        return pd.DataFrame([_flat(row) for row in chosen])
-
-    def notes(self, experiment: str) -> pd.DataFrame:
-        """Return the jobs without a result, and why."""
-        chosen = [r for r in self.rows.values() if r["experiment"] == experiment]
-        return pd.DataFrame([_flat(row) for row in chosen if row["note"]])
+        return pd.DataFrame(chosen).drop(
+            columns=["settings", "scores"], errors="ignore"
+        )
 
     def arrays(self, name: str) -> dict[str, Array]:
         """Return the arrays of the row whose column `arrays` has this name."""
@@ -123,7 +119,8 @@ class Rows:
         else:
             costs = ("seconds", "processor", "megabytes")
             row |= {name: getattr(found.cost, name) for name in costs}
-            row |= {"scores": _plain(found.scores), "arrays": ""}
+            scores = {k: np.asarray(v).tolist() for k, v in found.scores.items()}
+            row |= {"scores": scores, "arrays": ""}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not isinstance(found, str) and found.arrays:
@@ -155,22 +152,11 @@ def run(
     apart: bool = True,
     say: Callable[[str], None] = lambda line: None,
 ) -> Rows:
-    """Run the jobs whose rows are not in the folder yet; return all rows.
+    """Run the jobs whose rows are not in the folder yet, or failed; return all rows.
 
-    Parameters
-    ----------
-    jobs : iterable of Job
-        In the order in which they are run.
-    folder : path
-        Made if need be. Jobs whose row is there are not run again, unless they failed.
-        What runs are about (commit, versions) may differ between its rows.
-    limit : float, optional
-        Seconds that a task may take, imports not counted. Its process is then ended.
-    apart : bool
-        Whether each job has a process of its own, so that memory and seconds are its
-        own. False: for tests; there is no limit then.
-    say : function
-        Takes a line about each job.
+    Each job has a process of its own, so that memory and seconds are its own; it is
+    ended after `limit` seconds, imports not counted. With ``apart=False`` all jobs are
+    run in this process, without a limit. `say` takes lines about each job.
     """
     rows, jobs = Rows(folder), list(jobs)
     for place, job in enumerate(jobs, 1):
@@ -181,6 +167,24 @@ def run(
         row = rows.add(job, _in_a_process(job, limit) if apart else _done(job))
         say(f"    {row['note'] or _told(row)}")
     return rows
+
+
+def command(doc: str | None) -> argparse.ArgumentParser:
+    """Return the parser of a script whose help is its docstring."""
+    as_it_is = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(description=doc, formatter_class=as_it_is)
+
+
+def on_stderr(line: str) -> None:
+    """Say a line where no table is printed."""
+    print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def kept_in(folder: Path | None) -> Iterator[Path]:
+    """Give the folder; None: one that is removed at the end."""
+    with tempfile.TemporaryDirectory() as temporary:
+        yield folder or Path(temporary)
 
 
 # -- a job ---------------------------------------------------------------------------
@@ -207,15 +211,14 @@ def _in_a_process(job: Job, limit: float | None) -> Outcome | str:
         here.recv()  # it begins now: imports take no part in the limit
         if not here.poll(limit):
             return f"{OUT_OF_TIME} {limit:g} seconds."
-        found = here.recv()
+        found: Outcome | str = here.recv()
+        return found
     except EOFError:
         child.join()
         return f"{FAILED} its process ended with code {child.exitcode}."
     finally:
         child.kill()  # Ctrl-C too: no fit goes on alone
         child.join()
-    done: Outcome | str = found
-    return done
 
 
 def _child(pipe: Any, job: Job) -> None:
@@ -331,14 +334,3 @@ def _append(path: Path, line: str) -> None:
             file.truncate(size)
             raise
     committed.append(path)
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with its settings and scores as columns of their own."""
-    out = {k: v for k, v in row.items() if k not in ("settings", "scores")}
-    return out | row["settings"] | row.get("scores", {})
-
-
-def _plain(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scores without types of NumPy."""
-    return {k: np.asarray(v).tolist() for k, v in scores.items()}

@@ -12,7 +12,6 @@ processor over all threads, which other jobs disturb less, memory at the peak, A
 2,000 new items. The folder gets the figure, ``scalability.png``.
 """
 
-import argparse
 import warnings
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,8 @@ import pandas as pd
 import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.experiments.parts import COLOURS, MARKS, axes, figure_style, save
-from wisecrowd.experiments.runner import Job, Outcome, Rows, run
-from wisecrowd.experiments.scoring import fit
+from wisecrowd.experiments.runner import Job, Outcome, Rows, command, run
+from wisecrowd.experiments.scoring import fit, halved
 from wisecrowd.metrics import auc
 
 N_TEST = 2000
@@ -41,13 +40,7 @@ def drawn(n_items: int, seed: int) -> Dataset:
         n_items + N_TEST, max(10, n_items // 50), 2,
         n_features=10, separation=3.0, random_state=seed,
     )  # fmt: skip
-    assert crowd.X is not None
-    return Dataset(
-        name="scalability",
-        answers=crowd.answers.subset(items=crowd.answers.items[:n_items]),
-        classes=crowd.classes, X=crowd.X[:n_items], X_test=crowd.X[n_items:],
-        gold_test=crowd.classes[crowd.truth[n_items:]],
-    )  # fmt: skip
+    return halved(crowd, n_items, "scalability")
 
 
 def fitted(method: str, seed: int, *, n_items: int) -> Outcome:
@@ -131,7 +124,7 @@ def figure(rows: pd.DataFrame, measure: str) -> Any:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
     known = [n for n in wc.METHODS if wc.METHODS.info(n).needs == "features"]
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("--methods", nargs="+", choices=known, default=known)
     parser.add_argument("--limit", type=float, default=600.0)
     parser.add_argument("--first", type=int, default=250)

@@ -3,31 +3,55 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from wisecrowd.annotations.dataset import Dataset
+from wisecrowd.datasets import load_crowd, load_labelme, load_sentiment
 from wisecrowd.metrics import scores, truth_codes
 from wisecrowd.registry import METHODS
 from wisecrowd.results.limits import Cost, measured
+from wisecrowd.simulation.crowds import Crowd
 
 MEASURES = ("accuracy", "mean_likelihood", "log_loss", "calibration_error")
+
+
+def data_of(name: str) -> Dataset:
+    """Return a real crowd by its name."""
+    named = {"labelme": load_labelme, "sentiment": load_sentiment}
+    return named[name]() if name in named else load_crowd(name)
+
+
+def halved(crowd: Crowd, n_items: int, name: str) -> Dataset:
+    """Return a simulated crowd whose items from `n_items` on are new ones."""
+    assert crowd.X is not None
+    answers = crowd.answers.subset(items=crowd.answers.items[:n_items])
+    names = crowd.classes[crowd.truth]
+    return Dataset(
+        name=name, answers=answers, classes=crowd.classes,
+        gold=pd.Series(names[:n_items], answers.items, name="gold"),
+        X=crowd.X[:n_items], X_test=crowd.X[n_items:], gold_test=names[n_items:],
+        confusion=crowd.confusion,
+    )  # fmt: skip
+
+
+def with_settings(model: Any, **wanted: Any) -> Any:
+    """Set what the method has of these settings, and return it."""
+    own = model.get_params(deep=False)
+    return model.set_params(**{k: v for k, v in wanted.items() if k in own})
+
+
+def sees_features(model: Any) -> bool:
+    """Return whether a method learns from features and predicts from them."""
+    return bool(model.method.needs != "answers")
 
 
 def fit(model: Any, data: Dataset, *, to: str = "crowd", seed: int = 0) -> Cost:
     """Fit a model to the answers, to gold, or to the votes as if they were gold.
 
-    Parameters
-    ----------
-    model : estimator
-        Of a method with or without features.
-    data : Dataset
-        Without features, the method must need none.
-    to : {"crowd", "gold", "votes"}
-        What it learns from.
-    seed : int
-        Decides ties of the votes.
+    The seed decides ties of the votes. A method that needs no features sees none.
     """
     y: Any = data.answers
-    X = data.X
+    X = data.X if sees_features(model) else None
     more: dict[str, Any] = {} if X is None else {"items": data.answers.items}
     if to == "gold":
         assert X is not None
@@ -51,7 +75,7 @@ def scored(model: Any, data: Dataset) -> dict[str, Any]:
     Scores per class are lists, such as ``test_accuracy_of``.
     """
     found: dict[str, Any] = {}
-    if data.X_test is not None and hasattr(model, "predict_proba"):
+    if data.X_test is not None and sees_features(model):
         proba = model.predict_proba(data.X_test)  # it may have to be compiled
         with measured() as testing:
             model.predict_proba(data.X_test)

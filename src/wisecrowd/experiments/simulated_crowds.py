@@ -6,17 +6,15 @@ with default settings, test accuracy, calibration errors, and the coverage of th
 intervals of the annotators' accuracy. A run that was ended goes on.
 """
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import wisecrowd as wc
 from wisecrowd.annotations.dataset import Dataset
-from wisecrowd.experiments.runner import Job, Outcome, run
-from wisecrowd.experiments.scoring import fit, scored
+from wisecrowd.experiments.runner import Job, Outcome, command, run
+from wisecrowd.experiments.scoring import fit, halved, scored
 from wisecrowd.metrics import accuracy, truth_codes
 from wisecrowd.simulation.crowds import simulate
 
@@ -45,15 +43,7 @@ def drawn(seed: int) -> Dataset:
     shape = shape_of(seed)
     half = shape["n_items"]
     crowd = simulate(**{**shape, "n_items": 2 * half}, random_state=seed)
-    assert crowd.X is not None
-    answers = crowd.answers.subset(items=crowd.answers.items[:half])
-    names = crowd.classes[crowd.truth]
-    gold = pd.Series(names[:half], index=answers.items, name="gold")
-    return Dataset(
-        name=f"simulated-{seed}", answers=answers, classes=crowd.classes, gold=gold,
-        X=crowd.X[:half], X_test=crowd.X[half:], gold_test=names[half:],
-        confusion=crowd.confusion,
-    )  # fmt: skip
+    return halved(crowd, half, f"simulated-{seed}")
 
 
 def fitted(method: str, seed: int) -> Outcome:
@@ -95,7 +85,7 @@ def coverage(model: Any, data: Dataset, truth: Any) -> float:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command(__doc__)
     parser.add_argument("--crowds", type=int, default=60)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("results/simulated-crowds"))

@@ -63,11 +63,17 @@ def agreed(
             best, last, at = Agreed(proba, skills), gain, iteration
         elif iteration >= at + PATIENCE:
             break
-        joint = [r.log_class + pool.evidence(said, r) for r in found]
-        proba = np.mean(
-            [crowd.posterior(crowd.clamped(j, gold))[0] for j in joint], axis=0
-        )
+        proba = labels_by(said, gold)
     return best
+
+
+def labels_by(
+    witnesses: pool.Witnesses, gold: Int[np.ndarray, " N"]
+) -> Float[np.ndarray, "N C"]:
+    """Return the mean of what the readings say, each with gold where it is known."""
+    joint = [r.log_class + pool.evidence(witnesses, r) for r in witnesses.readings]
+    each = [crowd.posterior(crowd.clamped(j, gold))[0] for j in joint]
+    return np.mean(each, axis=0)
 
 
 def learned_again(first: Agreed, end: pool.Pooled) -> Float[np.ndarray, "N C"]:

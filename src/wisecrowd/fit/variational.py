@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -114,15 +114,27 @@ def combined(
         bound = gained - lost
         return Step(proba, prior, bound, last.number + 1), {**terms, "bound": bound}
 
-    def update(last: Step) -> tuple[Step, dict[str, float]]:
-        if hyper is not None and last.number >= MINKA_ITERATIONS:
+    start = Step(crowd.vote_proba(answers.votes(), gold), skills.prior, -np.inf, 0)
+    how = {"trace": trace, "max_iter": max_iter, "tol": tol, "warn": warn}
+    end = climb_with_prior(step, start, learned=hyper is not None, **how)
+    statistics = crowd.soft_counts(answers, end.proba)
+    skills = replace(skills, prior=end.prior).with_statistics(statistics)
+    return Labelled(end.proba, skills)
+
+
+def climb_with_prior(
+    step: Callable[[Any, Learn], Any], start: Any, *, learned: bool, **how: Any
+) -> Any:
+    """Climb by steps, where Newton's of the prior count if the bound does not fall.
+
+    A step goes from a state with its bound and its number to the next one.
+    """
+
+    def update(last: Any) -> Any:
+        if learned and last.number >= MINKA_ITERATIONS:
             found = step(last, pairs.after_newton)
             if found[0].bound >= last.bound:
                 return found
         return step(last, pairs.after_minka)
 
-    start = Step(crowd.vote_proba(answers.votes(), gold), skills.prior, -np.inf, 0)
-    end = climb(update, start, trace=trace, max_iter=max_iter, tol=tol, warn=warn)
-    statistics = crowd.soft_counts(answers, end.proba)
-    skills = replace(skills, prior=end.prior).with_statistics(statistics)
-    return Labelled(end.proba, skills)
+    return climb(update, start, **how)

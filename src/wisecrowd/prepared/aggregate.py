@@ -25,7 +25,7 @@ from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, pool, together
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.persist import save
-from wisecrowd.prepared.folder import Block, Prepared, file_name
+from wisecrowd.prepared.folder import Block, Prepared, file_name, moved
 from wisecrowd.prepared.learn import End, Proba, bcc, consensus, dawid_skene
 from wisecrowd.prepared.partners import Alone, Partners
 from wisecrowd.prepared.passes import (
@@ -50,18 +50,10 @@ SKIPPED = 1 << 20  # random numbers that are drawn at a time, not to be used
 
 
 class Labels(NamedTuple):
-    """How the labels of a block are made, and what was learned on the way.
-
-    Attributes
-    ----------
-    of : function
-        From a block to class probabilities.
-    learned : function
-        From the sums over the labelled items to what a model keeps.
-    """
+    """How the labels of a block are made, and what was learned on the way."""
 
     of: Proba
-    learned: Callable[[Sums], Learned]
+    learned: Callable[[Sums], Learned]  # from the sums over the labelled items
 
 
 def aggregate_prepared(
@@ -82,7 +74,7 @@ def aggregate_prepared(
     Parameters
     ----------
     model : MajorityVote, DawidSkene, BCC or Consensus
-        The method, with its settings. It is fitted.
+        The method, with its settings. It is fitted, and returned.
     prepared : Prepared
         The answers, with gold where some is known.
     out : path
@@ -95,11 +87,6 @@ def aggregate_prepared(
         Default: in `out`. What is put there is removed at the end.
     force : bool
         Whether to replace files of the same names that no run has written.
-
-    Returns
-    -------
-    model
-        The fitted method.
     """
     if model.method.name not in METHODS:
         raise InputError(
@@ -124,7 +111,9 @@ def aggregate_prepared(
         _remember(model, passes, labels, sums)
         model.trace_ = trace.frame()
     if partners.rank == 0:
-        _put_in_place(out)
+        (out / LABELS).mkdir(exist_ok=True)  # now that all shards are there
+        moved(f"{LABELS}-*.parquet", out / NEW_LABELS, out / LABELS)
+        (out / NEW_LABELS).rmdir()
         tables = {
             "annotators.csv": partial(write_table, annotator_table(model)),
             "confusion.parquet": partial(write_table, confusion_table(model)),
@@ -291,16 +280,6 @@ def _write_labels(passes: Passes, of: Proba, out: Path) -> Sums:
         path = folder / file_name(LABELS, shard)
         _write_shard(one, passes.sampled, of, path, sums)
     return passes.partners.sum(sums)
-
-
-def _put_in_place(out: Path) -> None:
-    """Replace the labels of an earlier run, now that all shards are there."""
-    (out / LABELS).mkdir(exist_ok=True)
-    for path in (out / LABELS).glob(f"{LABELS}-*.parquet"):
-        path.unlink()
-    for path in (out / NEW_LABELS).iterdir():
-        path.rename(out / LABELS / path.name)
-    (out / NEW_LABELS).rmdir()
 
 
 def _write_shard(

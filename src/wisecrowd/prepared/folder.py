@@ -30,27 +30,13 @@ ANNOTATORS = "annotators.parquet"
 
 
 class Block(NamedTuple):
-    """Some items and all their answers.
+    """Some items and all their answers. Within a block, items are 0, 1, 2, ..."""
 
-    Attributes
-    ----------
-    name : str
-        Shard and row group.
-    first : int
-        The code of the first item; within a block, items are 0, 1, 2, ...
-    answers : Answers
-        The answers on the items, by all annotators of the crowd.
-    gold : array (B,)
-        The class of every item that is known for certain, else -1.
-    times : array (B,) or None
-        How many items each one stands for, if not one.
-    """
-
-    name: str
-    first: int
+    name: str  # shard and row group
+    first: int  # the code of the first item
     answers: Answers
-    gold: Int[np.ndarray, " B"]
-    times: Float[np.ndarray, " B"] | None = None
+    gold: Int[np.ndarray, " B"]  # the class that is known for certain, else -1
+    times: Float[np.ndarray, " B"] | None = None  # items that each stands for
 
 
 class Gold(NamedTuple):
@@ -65,23 +51,11 @@ NO_GOLD = Gold(np.empty(0, np.int64), np.empty(0, np.int64))
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A prepared folder; make one with :func:`opened`.
-
-    Attributes
-    ----------
-    path : Path
-        The folder.
-    about : dict
-        What prepared.json says: sizes, classes, answers, shards.
-    shards : range
-        The shards that are read here: all of them, or those of one process.
-    gold : Gold
-        The items whose class is known for certain.
-    """
+    """A prepared folder; make one with :func:`opened`."""
 
     path: Path
-    about: dict[str, Any]
-    shards: range
+    about: dict[str, Any]  # what prepared.json says: sizes, classes, answers, shards
+    shards: range  # those that are read here: all, or those of one process
     gold: Gold = NO_GOLD
 
     @property
@@ -129,17 +103,27 @@ class Prepared:
 
     def blocks(self) -> Iterator[Block]:
         """Read the answers, one row group at a time."""
-        for shard in self.shards:
-            with _file(self.path, "answers", shard) as file:
-                for group in range(file.num_row_groups):
-                    yield self._block(shard, group, file)
+        for shard, group, file in self._groups("answers"):
+            yield self._block(shard, group, file)
 
     def names(self) -> Iterator[Any]:
         """Read the names of the items, an Arrow column per block."""
+        for _, group, file in self._groups("items"):
+            yield file.read_row_group(group)["item"]
+
+    def _groups(self, what: str) -> Iterator[tuple[int, int, Any]]:
+        """Yield shard, row group and open file of all answers, or of all items."""
         for shard in self.shards:
-            with _file(self.path, "items", shard) as file:
+            path = self.path / file_name(what, shard)
+            try:
+                opened_file = pq.ParquetFile(path)
+            except (FileNotFoundError, pa.ArrowInvalid):
+                raise InputError(
+                    f"{path} is missing or damaged. Prepare the folder again."
+                ) from None
+            with opened_file as file:
                 for group in range(file.num_row_groups):
-                    yield file.read_row_group(group)["item"]
+                    yield shard, group, file
 
     def with_gold(self, gold: Any) -> tuple["Prepared", list[str]]:
         """Return the folder with known classes, and notes about gold of other items.
@@ -223,14 +207,12 @@ def file_name(what: str, shard: int) -> str:
     return f"{what}-{shard:05}.parquet"
 
 
-def _file(folder: Path, what: str, shard: int) -> Any:
-    path = folder / file_name(what, shard)
-    try:
-        return pq.ParquetFile(path)
-    except (FileNotFoundError, pa.ArrowInvalid):
-        raise InputError(
-            f"{path} is missing or damaged. Prepare the folder again."
-        ) from None
+def moved(files: str, work: Path, out: Path) -> None:
+    """Replace the files of this pattern in `out` by those in `work`."""
+    for path in out.glob(files):
+        path.unlink()
+    for path in work.glob(files):
+        path.rename(out / path.name)
 
 
 def _names(values: list[Any]) -> Array:

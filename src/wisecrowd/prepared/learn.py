@@ -18,11 +18,12 @@ from wisecrowd.fit.consensus import (
     GAIN,
     LEAST_ITERATIONS,
     PATIENCE,
+    labels_by,
     predicted,
 )
 from wisecrowd.fit.em import climb, least_gain
 from wisecrowd.fit.trace import Trace
-from wisecrowd.fit.variational import MINKA_ITERATIONS
+from wisecrowd.fit.variational import climb_with_prior
 from wisecrowd.maths import crowd, dirichlet, pairs, pool, together
 from wisecrowd.maths.pool import Reading, Witnesses
 from wisecrowd.methods.dawid_skene import (
@@ -48,24 +49,12 @@ Readings = tuple[Reading, ...]
 
 
 class End(NamedTuple):
-    """Where the learning ends.
+    """Where the learning ends."""
 
-    Attributes
-    ----------
-    proba : function
-        From a block to the labels that the annotators are learned from.
-    skills : ConfusionMatrices
-        The annotators' prior; their counts follow from the final labels.
-    priors : tuple of arrays
-        The priors under which the pool reads the answers.
-    class_prior : array (C,) or None
-        How frequent the classes are; None: as in the final labels.
-    """
-
-    proba: Proba
-    skills: ConfusionMatrices
-    priors: tuple[Array, ...]
-    class_prior: Array | None
+    proba: Proba  # the labels that the annotators are learned from
+    skills: ConfusionMatrices  # their prior; counts follow from the final labels
+    priors: tuple[Array, ...]  # under which the pool reads the answers
+    class_prior: Array | None  # shares of the classes; None: as in the final labels
 
 
 def labelled_by(params: Params, block: Block) -> tuple[Array, Array]:
@@ -169,17 +158,10 @@ def bcc(model: Any, passes: Passes, trace: Trace) -> End:
         found = Step(sums, params, prior, bound, last.number + 1)
         return found, {**terms, "bound": bound}
 
-    def update(last: Step) -> tuple[Step, dict[str, float]]:
-        if skills.hyper is not None and last.number >= MINKA_ITERATIONS:
-            found = step(last, pairs.after_newton)
-            if found[0].bound >= last.bound:
-                return found
-        return step(last, pairs.after_minka)
-
     votes = passes.total_of_patterns(sums_of_votes)
-    end = climb(
-        update, Step(votes, None, skills.prior, -np.inf, 0), trace=trace,
-        max_iter=model.max_iter,
+    end = climb_with_prior(
+        step, Step(votes, None, skills.prior, -np.inf, 0),
+        learned=skills.hyper is not None, trace=trace, max_iter=model.max_iter,
         tol=least_gain(model.tol, prepared.about["n_answers"]),
     )  # fmt: skip
     skills = ConfusionMatrices(end.prior, end.prior, skills.hyper)
@@ -200,17 +182,10 @@ class Rounds(NamedTuple):
 
     What an item adds to the annotators' counts is removed before it is labelled. So a
     round needs the labels of the one before.
-
-    Attributes
-    ----------
-    group : array (A,)
-        Annotators who are copies of one another have the same number.
-    scratch : Scratch
-        The labels of every round that is still needed.
     """
 
-    group: Int[np.ndarray, " A"]
-    scratch: Scratch
+    group: Int[np.ndarray, " A"]  # copies of one another have the same number
+    scratch: Scratch  # the labels of every round that is still needed
 
     def view(self, block: Block) -> Answers:
         """Return the answers on some items; copies give them as one annotator."""
@@ -233,9 +208,7 @@ class Rounds(NamedTuple):
     def following(self, number: int, readings: Readings, block: Block) -> Sums:
         """Label some items, after the round of this number."""
         found = self.witnesses(number, readings, block)
-        joint = [r.log_class + pool.evidence(found, r) for r in readings]
-        each = [crowd.posterior(crowd.clamped(j, block.gold))[0] for j in joint]
-        proba = np.mean(each, axis=0)
+        proba = labels_by(found, block.gold)
         self.scratch.write(number + 1, block, proba)
         return soft_sums(block, found.answers, proba)
 

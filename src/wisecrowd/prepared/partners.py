@@ -59,13 +59,8 @@ class Alone:
 class OverJax:
     """The processes of JAX's runtime, one device each, which sum with gloo or NCCL.
 
-    Parameters
-    ----------
-    address : str, optional
-        Host and port of the first process. None: JAX finds the processes that Slurm,
-        Open MPI or Kubernetes have started.
-    size, rank : int, optional
-        How many processes there are, and which one this is.
+    The address is host and port of the first process. Without one, JAX finds the
+    processes that Slurm, Open MPI or Kubernetes have started.
     """
 
     def __init__(

@@ -26,30 +26,17 @@ SEED = 0  # of the items that are looked at more closely
 class Passes:
     """What a method reads: blocks of items, and some items that stay in memory.
 
-    Attributes
-    ----------
-    prepared : Prepared
-        The shards of this process.
-    partners : Partners
-        The other processes.
-    sample : Block
-        Items drawn at random, and some with gold: `N_LEARN` and `N_GOLD` at the most.
-        Every process has all of them.
-    sampled : array (S,)
-        The codes of these items, in order.
-    drawn, ruler : arrays
-        Which of these were drawn, and which have the gold that sets the pool.
-    patterns : Block or None
-        What different items there are, for a small panel.
+    The sample are items drawn at random, and some with gold: `N_LEARN` and `N_GOLD` at
+    the most. Every process has all of them.
     """
 
-    prepared: Prepared
+    prepared: Prepared  # the shards of this process
     partners: Partners
     sample: Block
-    sampled: Int[np.ndarray, " S"]
-    drawn: Int[np.ndarray, " D"]
-    ruler: Int[np.ndarray, " R"]
-    patterns: Block | None = None
+    sampled: Int[np.ndarray, " S"]  # the codes of these items, in order
+    drawn: Int[np.ndarray, " D"]  # which of these were drawn,
+    ruler: Int[np.ndarray, " R"]  # and which have the gold that sets the pool
+    patterns: Block | None = None  # what different items there are, in a small panel
 
     def total(self, of: OfBlock) -> Sums:
         """Return the sums over all blocks of all processes."""
@@ -83,16 +70,12 @@ def passes_over(prepared: Prepared, partners: Partners) -> Passes:
     gold = np.full(len(sampled), -1)
     has_gold = np.isin(sampled, known)
     gold[has_gold] = prepared.gold.code[np.searchsorted(known, sampled[has_gold])]
-    sample = Answers.from_codes(item, annotator, answer, shape)
+    answers = Answers.from_codes(item, annotator, answer, shape)
     return Passes(
-        mine,
-        partners,
-        Block("sample", -1, sample, gold),
-        sampled,
-        np.searchsorted(sampled, drawn),
-        np.searchsorted(sampled, ruler),
-        found.block(partners),
-    )
+        mine, partners, Block("sample", -1, answers, gold), sampled,
+        drawn=np.searchsorted(sampled, drawn), ruler=np.searchsorted(sampled, ruler),
+        patterns=found.block(partners),
+    )  # fmt: skip
 
 
 def drawn_items(n_items: int, most: int) -> Int[np.ndarray, " D"]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 from wisecrowd._checks import InputError, whole_number
 from wisecrowd._files import temporary_folder
@@ -29,17 +29,7 @@ def aggregate_in_processes(
 ) -> Any:
     """Do what :func:`.aggregate_prepared` does, in several processes of this machine.
 
-    Parameters
-    ----------
-    model, prepared, out, force
-        As there.
-    n_processes : int
-        How many, at most one per shard.
-
-    Returns
-    -------
-    model
-        The fitted method, from the folder.
+    They are at most as many as there are shards. The fitted method is read from `out`.
     """
     whole_number(n_processes, "n_processes")
     if n_processes == 1:
@@ -52,7 +42,7 @@ def aggregate_in_processes(
         how = {"scratch": scratch, "force": force}
         try:
             for rank in range(n_processes):
-                job = Job((model, prepared, out), how, {**where, "rank": rank})
+                job = (model, prepared, out), how, {**where, "rank": rank}
                 workers.append(_started(job))
             _wait(workers)
         finally:
@@ -65,28 +55,18 @@ def aggregate_in_processes(
     return load(out)
 
 
-class Job(NamedTuple):
-    """What one process is told: what to do, how, and which of them it is."""
-
-    given: tuple[Any, Prepared, Path]
-    how: dict[str, Any]
-    where: dict[str, Any]
-
-
-class Reply(NamedTuple):
-    """What it says at the end: why it gave up, and what it warns of."""
-
-    refused: str | None
-    warnings: list[str]
+Job = tuple[tuple[Any, Prepared, Path], dict[str, Any], dict[str, Any]]
+"""What to do, how, and which of the processes it is."""
 
 
 def _started(job: Job) -> Any:
+    """Start a process, and tell it its job."""
     command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
     worker = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, env=one_thread)
     pipe: Any = worker.stdin  # stays open: a worker ends when this process does
     with suppress(OSError):
-        pipe.write(pickle.dumps(tuple(job)))
+        pipe.write(pickle.dumps(job))
         pipe.flush()
     return worker
 
@@ -99,11 +79,10 @@ def _wait(workers: list[Any]) -> None:
             break
         time.sleep(POLL)
     texts = [worker.stdout.read() for worker in workers if worker.poll() is not None]
-    replies = [Reply(*pickle.loads(text)) for text in texts if text]
-    for reply in replies:
-        if reply.refused not in (None, PARTNER_DIED):
-            raise InputError(reply.refused)
-        for sentence in reply.warnings:
+    for refused, said in (pickle.loads(text) for text in texts if text):
+        if refused not in (None, PARTNER_DIED):
+            raise InputError(refused)
+        for sentence in said:
             warnings.warn(sentence, stacklevel=3)
     if any(worker.poll() != 0 for worker in workers):
         raise InputError(PARTNER_DIED)
@@ -122,19 +101,23 @@ def _end_with_parent() -> None:
 
 
 def work() -> None:
-    """Do the part of one process; the job comes on standard input."""
+    """Do the part of one process; the job comes on standard input.
+
+    At the end it says why it gave up, or None, and what it warns of.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
-    job = Job(*pickle.load(sys.stdin.buffer))
+    job: Job = pickle.load(sys.stdin.buffer)
+    given, how, where = job
     Thread(target=_end_with_parent, daemon=True).start()
     refused = None
     with warnings.catch_warnings(record=True) as said:
         try:
-            partners = OverJax(**job.where)
-            aggregate_prepared(*job.given, partners, **job.how)
+            partners = OverJax(**where)
+            aggregate_prepared(*given, partners, **how)
             partners.part()
         except InputError as error:
             refused = str(error)
-    told = [str(w.message) for w in said] if job.where["rank"] == 0 else []
+    told = [str(w.message) for w in said] if where["rank"] == 0 else []
     sys.stdout.buffer.write(pickle.dumps((refused, told)))
     sys.stdout.flush()
     # Not by the usual way: JAX would wait for a partner that may be dead.

@@ -31,6 +31,7 @@ from wisecrowd.prepared.folder import (
     VERSION,
     Prepared,
     file_name,
+    moved,
     opened,
 )
 
@@ -80,7 +81,10 @@ def prepare(
             classes, answers = stored
         about = _written(database, work, shards, classes, answers)
         about = {"format": FORMAT, "version": VERSION, **about}
-        _put_in_place(work, out, json.dumps(about, indent=1).encode())
+        # First and last: no reader takes a mixture of files for a folder.
+        (out / ABOUT).unlink(missing_ok=True)
+        moved("*.parquet", work, out)
+        write_whole(out / ABOUT, json.dumps(about, indent=1).encode())
     return opened(out)
 
 
@@ -91,16 +95,6 @@ def _check_place(out: Path, *, force: bool) -> None:
     if out.is_dir() and any(out.iterdir()) and not (force and ours):
         hint = " or pass --force" if ours else ""
         raise InputError(f"{out} is not empty. Choose a new folder{hint}.")
-
-
-def _put_in_place(work: Path, out: Path, about: bytes) -> None:
-    """Replace the old files by the new ones; no reader takes a mixture for a folder."""
-    (out / ABOUT).unlink(missing_ok=True)
-    for path in out.glob("*.parquet"):
-        path.unlink()
-    for path in work.glob("*.parquet"):
-        path.rename(out / path.name)
-    write_whole(out / ABOUT, about)
 
 
 @contextmanager
@@ -124,21 +118,11 @@ def _database(work: Path) -> Iterator[Any]:
 
 
 class Part(NamedTuple):
-    """The answers of one file.
+    """The answers of one file."""
 
-    Attributes
-    ----------
-    name : str
-        Of the table or view in the database.
-    are_whole : list of bool
-        Whether item, annotator and answer are whole numbers; else they are text.
-    stored : dict
-        Classes and other answers, in a file that wisecrowd wrote.
-    """
-
-    name: str
-    are_whole: list[bool]
-    stored: dict[str, Any]
+    name: str  # of the table or view in the database
+    are_whole: list[bool]  # item, annotator and answer; else they are text
+    stored: dict[str, Any]  # classes and other answers, if wisecrowd wrote the file
 
 
 def _gather(
@@ -244,13 +228,10 @@ def _written(
     groups = whole_items(_sorted_rows(database, n_rows), n_rows)
     n_items, n_shards = _write_shards(groups, out, n_answers / shards)
     return {
-        "n_items": n_items,
-        "n_annotators": len(annotators),
-        "n_answers": n_answers,
-        "n_shards": n_shards,
-        "classes": answers[:n_classes].tolist(),
+        "n_items": n_items, "n_annotators": len(annotators), "n_answers": n_answers,
+        "n_shards": n_shards, "classes": answers[:n_classes].tolist(),
         "answers": answers.tolist(),
-    }
+    }  # fmt: skip
 
 
 def _distinct(database: Any, role: str) -> list[Any]:
@@ -341,13 +322,8 @@ def _write_shards(groups: Iterable[Any], out: Path, n_each: float) -> tuple[int,
     for table in groups:
         starts = _starts(table)
         names = table.select(["item"]).take(starts)
-        code = (
-            n_items
-            - 1
-            + np.repeat(
-                np.arange(1, len(starts) + 1), np.diff(np.append(starts, len(table)))
-            )
-        )
+        n_each_item = np.diff(np.append(starts, len(table)))
+        code = np.repeat(n_items + np.arange(len(starts)), n_each_item)
         if not files or n_answers >= n_shards * n_each:
             for file in files:
                 file.close()
@@ -356,10 +332,9 @@ def _write_shards(groups: Iterable[Any], out: Path, n_each: float) -> tuple[int,
                 pq.ParquetWriter(out / file_name("items", n_shards), names.schema),
             ]
             n_shards += 1
-        coded = [pa.array(code), table["annotator"], table["answer"]]
-        for file, rows in zip(
-            files, (pa.Table.from_arrays(coded, schema=SCHEMA), names), strict=True
-        ):
+        columns = [pa.array(code), table["annotator"], table["answer"]]
+        coded = pa.Table.from_arrays(columns, schema=SCHEMA)
+        for file, rows in zip(files, (coded, names), strict=True):
             file.write_table(rows, row_group_size=len(rows))
         n_items += len(starts)
         n_answers += len(table)

@@ -17,8 +17,9 @@ from wisecrowd._checks import InputError, listed, one_of, vocabulary_values
 from wisecrowd._types import Array, Confusion, Ids
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.simulation import hard_items, repeated_answers
+from wisecrowd.simulation import repeated_answers as repeated
 from wisecrowd.simulation.annotators import Number, Seed, draw_confusion, draw_kinds
+from wisecrowd.simulation.hard_items import draw_hard_items, mean_confusion, misled
 from wisecrowd.simulation.sampling import different_annotators, draw_rows
 from wisecrowd.simulation.skill_by_features import with_guesses
 
@@ -135,8 +136,12 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
         Relative frequencies of the classes. Default: all equal.
     classes : sequence of length C, optional
         Names of the classes. Default: numbers.
-    n_features, n_clusters, separation
-        As in :func:`.draw_features`; no features by default.
+    n_features, n_clusters : int
+        Number of features, none by default, and of Gaussian clusters per class.
+    separation : float
+        Root mean square distance between two centres, in standard deviations of a
+        cluster. At 4 two clusters overlap by about 2 %; at 0 the features carry no
+        information about the class.
     skill_by_features : bool
         Whether the features of an item decide how often each annotator guesses.
     repeats : bool
@@ -173,97 +178,59 @@ def simulate(  # noqa: PLR0913  the settings of a crowd are its arguments
     """
     if skill_by_features and not n_features:
         raise InputError("skill_by_features=True needs features: pass n_features=2.")
-    _check_probability(group_slip, "group_slip")
-    _check_probability(copy_probability, "copy_probability")
-    for_truth, for_crowd, for_x, for_answers, for_slips = _generators(random_state, 5)
+    for name, p in (("group_slip", group_slip), ("copy_probability", copy_probability)):
+        if not 0 <= p <= 1:
+            raise InputError(f"{name}={p} must be from 0 to 1.")
+    rng = np.random.default_rng(random_state)
+    for_truth, for_crowd, for_x, for_answers, for_slips = rng.spawn(5)
     # Spawned from a child: with or without them, the other numbers are the same.
     for_hard, for_groups, for_copies = for_slips.spawn(3)
     truth = draw_truth(
         n_items, n_classes, class_weights=class_weights, random_state=for_truth
     )
     kinds = draw_kinds(
-        n_annotators,
-        spammers=spammers,
-        adversaries=adversaries,
-        specialists=specialists,
-        random_state=for_crowd,
-    )
+        n_annotators, spammers=spammers, adversaries=adversaries,
+        specialists=specialists, random_state=for_crowd,
+    )  # fmt: skip
     confusion = draw_confusion(
-        kinds,
-        n_classes,
-        skill=skill,
-        accuracy=accuracy,
-        cant_tell=cant_tell,
+        kinds, n_classes, skill=skill, accuracy=accuracy, cant_tell=cant_tell,
         random_state=for_crowd,
-    )
-    copier = repeated_answers.draw_copiers(
-        copiers, n_annotators, random_state=for_copies
-    )
-    group = repeated_answers.draw_groups(groups, n_annotators, random_state=for_groups)
-    model = repeated_answers.first_member(group)
+    )  # fmt: skip
+    copier = repeated.draw_copiers(copiers, n_annotators, random_state=for_copies)
+    group = repeated.draw_groups(groups, n_annotators, random_state=for_groups)
+    model = repeated.first_member(group)
     kinds, confusion = kinds[model], confusion[model]
     X = None
     if n_features:
         X = draw_features(
-            truth,
-            n_features,
-            n_clusters=n_clusters,
-            separation=separation,
+            truth, n_features, n_clusters=n_clusters, separation=separation,
             random_state=for_x,
-        )
+        )  # fmt: skip
     drawn = draw_answers(
-        truth,
-        confusion,
-        answers_per_item=answers_per_item,
-        n_answers=n_answers,
-        activity=activity,
-        classes=classes,
-        repeats=repeats,
-        random_state=for_answers,
-    )
+        truth, confusion, answers_per_item=answers_per_item, n_answers=n_answers,
+        activity=activity, classes=classes, repeats=repeats, random_state=for_answers,
+    )  # fmt: skip
     answers = drawn.codes
-    hard = hard_items.draw_hard_items(
-        truth, n_classes, difficulty, random_state=for_hard
-    )
+    hard = draw_hard_items(truth, n_classes, difficulty, random_state=for_hard)
     if hard.difficulty.any():
-        answers = hard_items.misled(answers, confusion, hard, for_hard)
-        confusion = hard_items.mean_confusion(confusion, truth, hard)
+        answers = misled(answers, confusion, hard, for_hard)
+        confusion = mean_confusion(confusion, truth, hard)
     if X is not None and skill_by_features:
         answers, confusion = with_guesses(answers, confusion, truth, X, for_slips)
     if (group >= 0).any():
-        source = repeated_answers.rows_of_groups(answers, group, group_slip, for_groups)
-        answers, confusion = _repeated(answers, confusion, truth, source)
+        source = repeated.rows_of_groups(answers, group, group_slip, for_groups)
+        answers, confusion = repeated.answers_of(source, answers, confusion, truth)
     source = np.arange(len(answers))
     if copier.any():
-        source = repeated_answers.rows_of_copies(
-            answers, copier, copy_probability, for_copies
-        )
-        answers, confusion = _repeated(answers, confusion, truth, source)
+        source = repeated.rows_of_copies(answers, copier, copy_probability, for_copies)
+        answers, confusion = repeated.answers_of(source, answers, confusion, truth)
     is_copy = source != np.arange(len(answers))
     return Crowd(
-        answers=replace(drawn, codes=answers),
-        truth=truth,
-        confusion=confusion,
-        X=X,
-        classes=drawn.classes,
-        kinds=kinds,
-        difficulty=hard.difficulty,
-        decoy=hard.decoy,
-        group=group,
-        copier=copier,
+        answers=replace(drawn, codes=answers), truth=truth, confusion=confusion, X=X,
+        classes=drawn.classes, kinds=kinds, difficulty=hard.difficulty,
+        decoy=hard.decoy, group=group, copier=copier,
         copied_from=np.where(is_copy, answers.annotator[source], -1),
-    )
-
-
-def _repeated(
-    answers: Answers,
-    confusion: Confusion,
-    truth: Int[np.ndarray, " N"],
-    source: Int[Array, " L"],
-) -> tuple[Answers, Confusion]:
-    """Return the answers of the source rows, and the averaged confusion matrices."""
-    mean = repeated_answers.mean_confusion(confusion, answers, truth, source)
-    return answers.with_answer(answers.answer[source]), mean
+    )  # fmt: skip
 
 
 # -- items -------------------------------------------------------------------------
@@ -306,21 +273,6 @@ def draw_features(
 ) -> Float[np.ndarray, "N D"]:
     """Draw features from Gaussian clusters, several per class.
 
-    Parameters
-    ----------
-    truth : int array of length N
-        The class of each item.
-    n_features : int
-        D.
-    n_clusters : int
-        Number of clusters per class.
-    separation : float
-        Root mean square distance between two centres, in standard deviations of a
-        cluster. At 4 two clusters overlap by about 2 %; at 0 the features carry no
-        information about the class.
-    random_state : int or Generator
-        Seed of the random numbers.
-
     Examples
     --------
     >>> draw_features(np.array([0, 1, 1]), 2, random_state=0).shape
@@ -351,27 +303,10 @@ def draw_answers(
 ) -> Annotations:
     """Draw who answers which item, and the answers.
 
-    Parameters
-    ----------
-    truth : int array of length N
-        The class of each item, a code.
-    confusion : (A, C, K) array
-        K is C, or C + 1 where there is an answer "can't tell".
-    answers_per_item : float, optional
-        Mean number of answers per item; the numbers of two items differ by one at
-        most. Default: every annotator answers every item.
-    n_answers : int, optional
-        The exact total number of answers, instead of `answers_per_item`.
-    activity : {"equal", "heavy"} or array of length A
-        How active each annotator is. The annotators of an item are drawn one after
-        the other, with probabilities in proportion to the activity of those left.
-    classes : sequence of length C, optional
-        Names of the classes. Default: numbers. The answer that is not a class is
-        named "can't tell" if the classes are text, else C.
-    repeats : bool
-        Whether an annotator may answer an item more than once.
-    random_state : int or Generator
-        Seed of the random numbers.
+    Arguments are those of :func:`simulate`. K is C, or C + 1 where there is an answer
+    that is not a class: "can't tell" if the classes are text, else C. By default every
+    annotator answers every item. The annotators of an item are drawn one after the
+    other, with probabilities in proportion to the activity of those left.
 
     Examples
     --------
@@ -380,7 +315,8 @@ def draw_answers(
     >>> draw_answers(np.array([0, 2]), confusion, random_state=0)
     Annotations(2 items, 5 annotators, 3 classes, 10 answers; 5.0 per item)
     """
-    for_activity, for_pairs, for_answers = _generators(random_state, 3)
+    rng = np.random.default_rng(random_state)
+    for_activity, for_pairs, for_answers = rng.spawn(3)
     n_annotators, n_items = len(confusion), len(truth)
     if n_answers is None:
         mean = n_annotators if answers_per_item is None else answers_per_item
@@ -401,13 +337,11 @@ def draw_answers(
         annotator = different_annotators(item, n_of_item, weights, for_pairs)
     answer = draw_rows(confusion, annotator, truth[item], for_answers)
     names = _answer_names(classes, *confusion.shape[1:])
+    codes = Answers.from_codes(item, annotator, answer, (n_items, *confusion.shape))
     return Annotations(
-        items=np.arange(n_items),
-        annotators=np.arange(n_annotators),
-        answers=names,
-        codes=Answers.from_codes(item, annotator, answer, (n_items, *confusion.shape)),
-        gold_codes=np.full(n_items, -1, dtype=np.int32),
-    )
+        items=np.arange(n_items), annotators=np.arange(n_annotators), answers=names,
+        codes=codes, gold_codes=np.full(n_items, -1, dtype=np.int32),
+    )  # fmt: skip
 
 
 def _answers_of_items(
@@ -456,13 +390,6 @@ def _answer_names(classes: Ids | None, n_classes: int, n_answers: int) -> Array:
     return np.append(names, np.array([extra], dtype=names.dtype))
 
 
-# -- helpers --------------------------------------------------------------------
-
-
-def _generators(random_state: Seed, n: int) -> list[np.random.Generator]:
-    return np.random.default_rng(random_state).spawn(n)
-
-
 def _shares(weights: Float[Array, " S"], name: str) -> Float[Array, " S"]:
     """Return the weights divided by their sum."""
     if not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
@@ -471,8 +398,3 @@ def _shares(weights: Float[Array, " S"], name: str) -> Float[Array, " S"]:
             f"{listed(weights, 6)}."
         )
     return weights / weights.sum()
-
-
-def _check_probability(value: Number, name: str) -> None:
-    if not 0 <= value <= 1:
-        raise InputError(f"{name}={value} must be from 0 to 1.")

@@ -5,7 +5,7 @@ tests of honesty and `experiments/crowds.py` use them.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -20,27 +20,13 @@ BETTER = 0.1  # than chance: from there on a simulated annotator counts as hones
 
 
 class Everyday(NamedTuple):
-    """A crowd whose truth is known.
+    """A crowd whose truth is known."""
 
-    Attributes
-    ----------
-    answers : Annotations
-        Items, annotators and classes are numbers.
-    truth : array (N,)
-        The classes.
-    X : array (N, D) or None
-        Features.
-    honest : array (A,)
-        Which annotators know more than chance.
-    gold : array (n,)
-        The items whose class is told to the method.
-    """
-
-    answers: Annotations
+    answers: Annotations  # items, annotators and classes are numbers
     truth: Codes
     X: Float[np.ndarray, "N D"] | None
-    honest: Array
-    gold: Codes
+    honest: Array  # which annotators know more than chance
+    gold: Codes  # the items whose class is told to the method
 
     @property
     def told(self) -> dict[int, int]:
@@ -70,12 +56,9 @@ def _made(
         item, who, answer, items=range(len(truth)), annotators=range(n_annotators),
         classes=range(n_classes),
     )  # fmt: skip
+    honest = np.ones(n_annotators, bool) if honest is None else honest
     return Everyday(
-        answers=answers,
-        truth=truth,
-        X=X,
-        honest=np.ones(n_annotators, bool) if honest is None else honest,
-        gold=np.zeros(0, int) if gold is None else gold,
+        answers, truth, X, honest, np.zeros(0, int) if gold is None else gold
     )
 
 
@@ -171,49 +154,6 @@ def same_file_four_times(rng: Rng) -> Everyday:
     return _made(item, who, answer, crowd.truth, 3, honest=_of(crowd).honest)
 
 
-def hard_items(rng: Rng) -> Everyday:
-    """Three answers per item; 30 % of the items are taken for another class."""
-    crowd = simulate(
-        800, 40, 4, answers_per_item=3, difficulty=0.3, spammers=0, random_state=rng
-    )
-    return _of(crowd)
-
-
-def copiers(rng: Rng) -> Everyday:
-    """Three answers per item; a third of the people copy what others said."""
-    crowd = simulate(
-        800, 40, 4, answers_per_item=3, copiers=0.3, spammers=0, random_state=rng
-    )
-    return _of(crowd)
-
-
-def rare_class(rng: Rng) -> Everyday:
-    """One item of a hundred is of the class that is looked for."""
-    crowd = simulate(
-        2000, 50, 2, answers_per_item=5, class_weights=(99, 1), accuracy=0.85,
-        spammers=0, random_state=rng,
-    )  # fmt: skip
-    return _of(crowd)
-
-
-def cannot_tell(rng: Rng) -> Everyday:
-    """Let a third of the answers be "can't tell"."""
-    crowd = simulate(
-        500, 30, 3, answers_per_item=4, cant_tell=0.3, accuracy=0.75, spammers=0,
-        random_state=rng,
-    )  # fmt: skip
-    return _of(crowd)
-
-
-def families_of_judges(rng: Rng) -> Everyday:
-    """Twenty-four judges of four families, whose members slip together."""
-    crowd = simulate(
-        400, 24, 2, answers_per_item=24, groups=4, group_slip=0.6, spammers=0,
-        accuracy=0.75, activity="equal", random_state=rng,
-    )  # fmt: skip
-    return _of(crowd)
-
-
 def one_class_rules(rng: Rng) -> Everyday:
     """Ten rules, each of which names one of two classes or is silent."""
     truth = rng.integers(2, size=800)
@@ -223,19 +163,14 @@ def one_class_rules(rng: Rng) -> Everyday:
     return _made(item, who, names[who], truth, 2)
 
 
-def independent(rng: Rng) -> Everyday:
-    """Draw what the models assume: independent annotators of unequal skill."""
-    crowd = simulate(
-        500, 30, 4, answers_per_item=5, skill="dirichlet", n_features=4,
-        random_state=rng,
-    )  # fmt: skip
-    return _of(crowd)
-
-
 def _of(crowd: Crowd) -> Everyday:
     right = np.diagonal(crowd.confusion, axis1=1, axis2=2).mean(1)
     honest = right > 1 / len(crowd.classes) + BETTER
     return Everyday(crowd.answers, crowd.truth, crowd.X, honest, np.zeros(0, int))
+
+
+def _simulated(*sizes: int, **settings: Any) -> Callable[[Rng], Everyday]:
+    return lambda rng: _of(simulate(*sizes, **settings, random_state=rng))
 
 
 SHAPES: dict[str, Callable[[Rng], Everyday]] = {
@@ -249,12 +184,31 @@ SHAPES: dict[str, Callable[[Rng], Everyday]] = {
         three_of_seven_copy,
         mostly_nothing,
         same_file_four_times,
-        hard_items,
-        copiers,
-        rare_class,
-        cannot_tell,
-        families_of_judges,
-        one_class_rules,
-        independent,
     )
-}
+} | {
+    # 30 % of the items are taken for another class.
+    "hard_items": _simulated(
+        800, 40, 4, answers_per_item=3, difficulty=0.3, spammers=0
+    ),
+    # A third of the people copy what others said.
+    "copiers": _simulated(800, 40, 4, answers_per_item=3, copiers=0.3, spammers=0),
+    # One item of a hundred is of the class that is looked for.
+    "rare_class": _simulated(
+        2000, 50, 2, answers_per_item=5, class_weights=(99, 1), accuracy=0.85,
+        spammers=0,
+    ),
+    # A third of the answers are "can't tell".
+    "cannot_tell": _simulated(
+        500, 30, 3, answers_per_item=4, cant_tell=0.3, accuracy=0.75, spammers=0
+    ),
+    # Four families of judges, whose members slip together.
+    "families_of_judges": _simulated(
+        400, 24, 2, answers_per_item=24, groups=4, group_slip=0.6, spammers=0,
+        accuracy=0.75, activity="equal",
+    ),
+    "one_class_rules": one_class_rules,
+    # What the models assume: independent annotators of unequal skill.
+    "independent": _simulated(
+        500, 30, 4, answers_per_item=5, skill="dirichlet", n_features=4
+    ),
+}  # fmt: skip

@@ -37,17 +37,8 @@ def draw_hard_items(
 ) -> HardItems:
     """Draw which items are hard, how hard, and their decoys.
 
-    Parameters
-    ----------
-    truth : int array of length N
-        The class of each item.
-    n_classes : int
-        C.
-    difficulty : float or array of length N
-        The share of hard items, whose difficulties are drawn from :data:`LEVELS`; or
-        the difficulty λ of every item, from 0 to 1.
-    random_state : int or Generator
-        Seed of the random numbers.
+    `difficulty` is the share of hard items, whose difficulties are drawn from
+    :data:`LEVELS`; or the difficulty λ of every item, from 0 to 1.
 
     Examples
     --------

@@ -25,15 +25,7 @@ def draw_groups(
 ) -> Int[Array, " A"]:
     """Draw the group of each annotator; -1 for an annotator without a group.
 
-    Parameters
-    ----------
-    groups : int or int array of length A
-        The number of groups, which are as equal in size as possible (0: no groups); or
-        the group of every annotator, -1 for none.
-    n_annotators : int
-        A.
-    random_state : int or Generator
-        Seed of the random numbers.
+    `groups` is their number (as equal in size as possible), or the group of everybody.
 
     Examples
     --------
@@ -143,6 +135,17 @@ def rows_of_copies(
 
 
 # -- both --------------------------------------------------------------------------
+
+
+def answers_of(
+    source: Int[Array, " L"],
+    answers: Answers,
+    confusion: Confusion,
+    truth: Int[np.ndarray, " N"],
+) -> tuple[Answers, Confusion]:
+    """Return the answers of the source rows, and the averaged confusion matrices."""
+    mean = mean_confusion(confusion, answers, truth, source)
+    return answers.with_answer(answers.answer[source]), mean
 
 
 def mean_confusion(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,41 +36,19 @@ NAMES = {
 
 
 class Settings(NamedTuple):
-    """What a size means.
-
-    Attributes
-    ----------
-    n_train, n_test : int
-        Digits, the first of each part of MNIST.
-    n_inducing : int
-        The M of the tables.
-    sweep : tuple of int
-        The M of the figure of their influence.
-    passes : tuple of int
-        Lengths of the fits for the figure over time.
-    batches : tuple of int
-        Batch sizes of the figure of the cost of an epoch.
-    n_seeds : int
-        Seeds unless others are asked for.
-    methods, swept : tuple of str
-        Methods of the tables unless others are asked for, and of the sweeps.
-    settings : mapping
-        Of the methods, where they are not their own.
-    precisions : tuple of str
-        Of the cost of an epoch.
-    """
+    """What a size means: the first digits of each part of MNIST, and what is fitted."""
 
     n_train: int
     n_test: int
-    n_inducing: int
-    sweep: tuple[int, ...]
-    passes: tuple[int, ...]
-    batches: tuple[int, ...]
+    n_inducing: int  # the M of the tables
+    sweep: tuple[int, ...]  # the M of the figure of their influence
+    passes: tuple[int, ...]  # lengths of the fits for the figure over time
+    batches: tuple[int, ...]  # batch sizes of the figure of the cost of an epoch
     n_seeds: int
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = tuple(METHODS)  # of the tables
     swept: tuple[str, ...] = ("robust-max", "published")
-    settings: Mapping[str, Mapping[str, Any]] = {}
-    precisions: tuple[str, ...] = ("float32", "float64")
+    settings: Mapping[str, Mapping[str, Any]] = {}  # where they are not the method's
+    precisions: tuple[str, ...] = ("float32", "float64")  # of the cost of an epoch
 
 
 QUICK = {name: {"max_epochs": 60} for name in METHODS}
@@ -131,23 +110,18 @@ def _sweeps(now: Settings, method: str, seeds: Sequence[int]) -> list[Job]:
         for m in now.sweep
         for n in now.passes
     ]
+    data = {name: getattr(now, name) for name in ("n_train", "n_test", "n_inducing")}
     of_epochs = [
-        Job("mnist-epoch", method, seeds[0], one, epoch) for one in _epochs(now)
-    ]
-    renamed = [job._replace(experiment="mnist-time") for job in over_time]
-    return [*of_influence, *of_epochs, *renamed]
-
-
-def _epochs(now: Settings) -> list[dict[str, Any]]:
-    return [
-        {
-            "n_train": now.n_train, "n_test": now.n_test, "n_inducing": now.n_inducing,
-            "batch_size": n, "dtype": dtype, "device": on,
-        }
+        {**data, "batch_size": n, "dtype": dtype, "device": on}
         for on in devices()
         for dtype in now.precisions
         for n in now.batches
-    ]  # fmt: skip
+    ]
+    return [
+        *of_influence,
+        *(Job("mnist-epoch", method, seeds[0], one, epoch) for one in of_epochs),
+        *(job._replace(experiment="mnist-time") for job in over_time),
+    ]
 
 
 def devices() -> list[str]:
@@ -162,33 +136,22 @@ def devices() -> list[str]:
 
 def first(n_train: int, n_test: int, seed: int) -> Dataset:
     """Return the first digits of both parts of MNIST, with the paper's annotators."""
-    data = load_mnist(random_state=seed)
-    assert data.X is not None
-    assert data.X_test is not None
-    assert data.gold is not None
-    assert data.gold_test is not None
+    data: Any = load_mnist(random_state=seed)
     kept = data.answers
     if n_train < len(data.X):
         kept = kept.subset(items=kept.items[:n_train])
-    return Dataset(
-        name=data.name, answers=kept, classes=data.classes, gold=data.gold[:n_train],
-        X=data.X[:n_train], X_test=data.X_test[:n_test],
-        gold_test=data.gold_test[:n_test], confusion=data.confusion,
+    return replace(
+        data, answers=kept, gold=data.gold[:n_train], X=data.X[:n_train],
+        X_test=data.X_test[:n_test], gold_test=data.gold_test[:n_test],
     )  # fmt: skip
 
 
 def fitted(
-    method: str,
-    seed: int,
-    *,
-    n_train: int,
-    n_test: int,
-    n_inducing: int,
-    **settings: Any,
+    method: str, seed: int, *, n_train: int, n_test: int, n_inducing: int, **others: Any
 ) -> Outcome:
     """Fit once; score new digits, the training labels and the annotators."""
-    data = first(n_train, n_test, seed)
-    model = METHODS[method](n_inducing=n_inducing, random_state=seed, **settings)
+    data: Any = first(n_train, n_test, seed)
+    model = METHODS[method](n_inducing=n_inducing, random_state=seed, **others)
     model.set_params(progress=False)
     gold = method == "svgp-gold"
     cost = fit(model, data, to="gold" if gold else "crowd")
@@ -197,7 +160,6 @@ def fitted(
     found["bound"] = float(model.trace_["bound"].iloc[-1])
     if gold:
         return Outcome(found, cost)
-    assert data.confusion is not None
     spread = variance(model.learned_.skills.counts)
     found["largest_variance"] = float(spread.max())
     found["confusion_error"] = float(np.abs(model.confusion_ - data.confusion).max())
@@ -217,9 +179,8 @@ def variance(counts: Confusion) -> Confusion:
     return counts * (total - counts) / (total**2 * (total + 1))
 
 
-def _wrong(model: Any, data: Dataset) -> dict[str, Array]:
+def _wrong(model: Any, data: Any) -> dict[str, Array]:
     """Return the digits whose label is wrong, those of large probability first."""
-    assert data.X is not None
     proba, truth = model.label_proba_, truth_codes(data.gold, model.classes_)
     wrong = np.flatnonzero(proba.argmax(1) != truth)
     wrong = wrong[np.argsort(proba[wrong, truth[wrong]])[::-1]][:20]
