@@ -20,13 +20,12 @@ from wisecrowd.fit.consensus import (
     PATIENCE,
     predicted,
 )
-from wisecrowd.fit.em import climb, least_gain
+from wisecrowd.fit.em import SMOOTHING, climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import MINKA_ITERATIONS
 from wisecrowd.maths import crowd, dirichlet, pairs, pool, together
 from wisecrowd.maths.pool import Reading, Witnesses
 from wisecrowd.methods.dawid_skene import (
-    SMOOTHING,
     Params,
     class_shares,
     log_prior,

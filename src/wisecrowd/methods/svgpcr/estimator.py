@@ -15,6 +15,7 @@ from wisecrowd._checks import (
     random_numbers,
     whole_number,
 )
+from wisecrowd._records import Sizes
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import (
@@ -28,7 +29,7 @@ from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.scaling import SCALINGS
-from wisecrowd.methods.svgpcr.record import SparseGP
+from wisecrowd.methods.svgpcr.record import SparseGP, check_kernel
 from wisecrowd.methods.svgpcr.start import Start, start_of
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
@@ -135,6 +136,9 @@ class SparseGPClassifier(CrowdClassifier):
         number(self.checkpoint_seconds, "checkpoint_seconds", wanted, lambda v: v >= 0)
         if self.resume and self.checkpoint is None:
             raise InputError("resume=True needs checkpoint=, the file to go on from.")
+
+    def _check_file(self, sizes: Sizes) -> None:
+        check_kernel(self.kernel, self._gp(), sizes)
 
     # -- predictions ------------------------------------------------------------
 
