@@ -521,6 +521,28 @@ class WithConfusionMatrices:
         return skills.prior
 
 
+class WithKernel:
+    """The attributes of methods with one squared-exponential kernel.
+
+    Attributes
+    ----------
+    variance_, length_scale_ : float
+        Of the kernel, for scaled features.
+    """
+
+    learned_: Learned
+
+    @property
+    def variance_(self) -> float:
+        """The variance of the kernel."""
+        return float(np.exp(self.learned_.classifier.log_variance))
+
+    @property
+    def length_scale_(self) -> float:
+        """The length-scale of the kernel, in units of the scaled features."""
+        return float(np.exp(self.learned_.classifier.log_scale))
+
+
 class WithPool:
     """Methods whose labels are made by the pool.
 
@@ -557,11 +579,23 @@ class WithPool:
 
 
 class LearnedByEM:
-    """Methods that repeat the updates of a `Steps` until the bound stands still."""
+    """Methods that repeat the updates of a `Steps` until the bound stands still.
 
+    Attributes
+    ----------
+    n_iter_ : int
+        The number of iterations.
+    """
+
+    trace_: pd.DataFrame
     max_iter: Any
     tol: Any
     progress: bool | None
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations."""
+        return len(self.trace_)
 
     def _steps(self, *data: Any) -> Steps[Any]:
         """Return start, update and end for the answers, or features and answers."""
@@ -731,8 +765,10 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Any]:
         """Return what was learned, and the trace."""
 
-    @abstractmethod
-    def _predict_proba(self, X: Array) -> Array: ...
+    def _predict_proba(self, X: Array) -> Array:
+        """Return what the classifier alone says about new items."""
+        proba: Array = self.learned_.classifier.proba(X)
+        return proba
 
     def predict_proba(
         self, X: Any, annotations: Any = None, *, items: Any = None

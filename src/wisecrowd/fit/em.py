@@ -16,6 +16,7 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.maths import scaling as scalings
 from wisecrowd.skills import ConfusionMatrices
 
 State = TypeVar("State")
@@ -93,6 +94,35 @@ class MatrixSteps(Steps[State]):
         """Return the matrices for the final labels, with the prior as it was given."""
         counts = self.given + crowd.soft_counts(answers, proba)
         return ConfusionMatrices(self.given, counts).with_doubt(answers, proba)
+
+
+class ProcessSteps(MatrixSteps[State]):
+    """Steps with a process on the items that have answers or gold.
+
+    The others would change nothing, and make every matrix larger. The process predicts
+    them at the end.
+    """
+
+    def __init__(
+        self, X: Array, annotations: Annotations, prior: crowd.PriorSpec, scaling: str
+    ) -> None:
+        super().__init__(annotations, prior)
+        self.X, self.all_answers = X, self.answers
+        self.told = np.flatnonzero((self.answers.n_per_item > 0) | (self.gold >= 0))
+        self.answers, self.gold = self.answers.of_items(self.told), self.gold[self.told]
+        self.scaling = scalings.scaling(X, scaling)
+        self.items = self.scaling.apply(X[self.told], "float64")
+
+    def of_all_items(
+        self, proba: Float[np.ndarray, "n C"], process: Any
+    ) -> Float[np.ndarray, "N C"]:
+        """Return the labels of all items, given those of the items of the loop."""
+        out = np.empty((len(self.X), proba.shape[1]))
+        out[self.told] = proba
+        rest = np.setdiff1d(np.arange(len(out)), self.told)
+        if len(rest):
+            out[rest] = process.proba(self.X[rest])
+        return out
 
 
 def with_bound(**terms: float) -> Terms:

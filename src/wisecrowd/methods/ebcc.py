@@ -167,11 +167,8 @@ class EBCC(LearnedByEM, Published, Aggregator):
         Random starts.
     random_state : int, RandomState or None
         Seed of the starts.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
-        As in :class:`DawidSkene`, for each start.
+    dependence, max_iter, tol, progress
+        As in :class:`DawidSkene`; the loop for each start.
 
     Examples
     --------

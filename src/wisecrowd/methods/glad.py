@@ -139,10 +139,7 @@ class GLAD(LearnedByEM, Published, Aggregator):
     ability_spread, easiness_spread : float
         Standard deviations of the Gaussian priors on the ability (mean 1) and on the
         log easiness (mean 0).
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`.
 
     Attributes

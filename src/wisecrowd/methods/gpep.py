@@ -25,12 +25,13 @@ from wisecrowd.base import (
     LearnedByEM,
     Published,
     WithConfusionMatrices,
+    WithKernel,
 )
-from wisecrowd.fit.em import MatrixSteps, Terms, with_bound
+from wisecrowd.fit.em import ProcessSteps, Terms, with_bound
 from wisecrowd.maths import crowd
 from wisecrowd.maths import expectation_propagation as ep
 from wisecrowd.maths.expectation_propagation import Approximation, Sites
-from wisecrowd.maths.scaling import Scaling, scaling
+from wisecrowd.maths.scaling import Scaling
 from wisecrowd.maths.squared_exponential import (
     SquaredExponential,
     covariance,
@@ -174,20 +175,12 @@ def best_start(
     return max(steps, key=lambda step: step.value)
 
 
-class GPEPSteps(MatrixSteps[State]):
-    """The loop, over the items with answers or gold.
-
-    A flat site changes nothing, and its item would make every matrix larger.
-    """
+class GPEPSteps(ProcessSteps[State]):
+    """The loop; its state has kernel and sites."""
 
     def __init__(self, X: Array, annotations: Annotations, model: "GPEP") -> None:
-        super().__init__(annotations, model.annotator_prior)
-        self.all_answers, self.X = self.answers, X
-        self.told = np.flatnonzero((self.answers.n_per_item > 0) | (self.gold >= 0))
-        self.answers = self.answers.of_items(self.told)
-        self.gold, self.n_rows = self.gold[self.told], len(self.told)
-        self.scaling = scaling(X, model.scaling)
-        self.items = self.scaling.apply(X[self.told], "float64")
+        super().__init__(X, annotations, model.annotator_prior, model.scaling)
+        self.n_rows = len(self.told)
 
     def annotators_from(self, proba: Array) -> tuple[Array, Array]:
         """Return the logs of the rates, and of the likelihood of the answers."""
@@ -216,17 +209,13 @@ class GPEPSteps(MatrixSteps[State]):
         if not end.converged:
             warnings.warn(NOT_CONVERGED, ConvergenceWarning, stacklevel=4)
         process = EPProcess(*end.kernel, self.items, *end.sites, self.scaling)
-        proba = np.empty((len(self.X), 2))
-        proba[self.told] = end.proba
-        rest = np.setdiff1d(np.arange(len(self.X)), self.told)
-        if len(rest):
-            proba[rest] = process.proba(self.X[rest])
+        proba = self.of_all_items(end.proba, process)
         skills = self.skills(self.all_answers, proba)
         return Learned(proba, proba.mean(0), skills, process)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GPEP(LearnedByEM, Published, WithConfusionMatrices, BinaryClassifier):
+class GPEP(LearnedByEM, WithKernel, Published, WithConfusionMatrices, BinaryClassifier):
     """Rodrigues's estimator: a Gaussian process classifier learned with the annotators.
 
     Two classes, as published. The time grows with the cube of the number of items that
@@ -238,12 +227,8 @@ class GPEP(LearnedByEM, Published, WithConfusionMatrices, BinaryClassifier):
         Beta concentrations of sensitivity and specificity, as rows of confusion
         matrices; see :class:`Raykar`. "flat" is the paper's maximum likelihood, up to a
         hundredth of an answer.
-    scaling : {"auto", "each", "one", "none"}
-        Divide each feature by its own standard deviation, or all by one number. "auto"
-        uses one number if the standard deviations are similar.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
+    scaling, dependence
+        As in :class:`Raykar`.
     max_iter : int
         The most updates of the annotators. Between two of them, the kernel climbs the
         evidence by a few steps.
@@ -319,28 +304,9 @@ class GPEP(LearnedByEM, Published, WithConfusionMatrices, BinaryClassifier):
         """Probability of answering the first class where it is right, (A,)."""
         return self.confusion_[:, 0, 0]
 
-    @property
-    def variance_(self) -> float:
-        """The variance of the kernel."""
-        return float(np.exp(self.learned_.classifier.log_variance))
-
-    @property
-    def length_scale_(self) -> float:
-        """The length-scale of the kernel, in units of the scaled features."""
-        return float(np.exp(self.learned_.classifier.log_scale))
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of updates."""
-        return len(self.trace_)
-
     def _steps(self, X: Array, annotations: Annotations) -> GPEPSteps:
         self._check_two_classes(annotations)
         return GPEPSteps(X, annotations, self)
-
-    def _predict_proba(self, X: Array) -> Array:
-        process: EPProcess = self.learned_.classifier
-        return process.proba(X)
 
 
 def two_columns(proba: Float[np.ndarray, " N"]) -> Float[np.ndarray, "N 2"]:

@@ -95,10 +95,7 @@ class Raykar(LearnedByEM, Published, WithConfusionMatrices, CrowdClassifier):
     scaling : {"auto", "each", "one", "none"}
         Divide each feature by its own standard deviation, or all by one number. "auto"
         uses one number if the standard deviations are similar.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`.
 
     Attributes
@@ -166,14 +163,5 @@ class Raykar(LearnedByEM, Published, WithConfusionMatrices, CrowdClassifier):
         out: Array = found.bias - found.scaling.centre @ self.coef_
         return out
 
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.trace_)
-
     def _steps(self, X: Array, annotations: Annotations) -> RaykarSteps:
         return RaykarSteps(X, annotations, self)
-
-    def _predict_proba(self, X: Array) -> Array:
-        regression: Logistic = self.learned_.classifier
-        return regression.proba(X)

@@ -118,13 +118,9 @@ class Yan(LearnedByEM, Published, CrowdClassifier):
     annotator_l2 : "auto" or float
         Precision of the Gaussian prior of the annotators' weights. "auto" is twice the
         number of features.
-    scaling : {"auto", "each", "one", "none"}
-        Divide each feature by its own standard deviation, or all by one number. "auto"
-        uses one number if the standard deviations are similar.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    scaling
+        As in :class:`Raykar`.
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`.
 
     Attributes
@@ -177,11 +173,6 @@ class Yan(LearnedByEM, Published, CrowdClassifier):
 }""",
     )
 
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.trace_)
-
     def right_proba(self, X: Any) -> Array:
         """Return the probability that each annotator is right on new items, (n, A)."""
         skills: ByFeatures = self.learned_.skills
@@ -189,7 +180,3 @@ class Yan(LearnedByEM, Published, CrowdClassifier):
 
     def _steps(self, X: Array, annotations: Annotations) -> YanSteps:
         return YanSteps(X, annotations, self)
-
-    def _predict_proba(self, X: Array) -> Array:
-        regression: Logistic = self.learned_.classifier
-        return regression.proba(X)
