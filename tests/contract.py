@@ -17,9 +17,9 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from wisecrowd._checks import InputError
+from wisecrowd._records import is_record, parts
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import Aggregator, WithConfusionMatrices
-from wisecrowd.persist.records import is_record, parts
 from wisecrowd.skills import ConfusionMatrices, Skills
 
 ATTRIBUTES = (

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections import namedtuple
 from importlib import import_module
 from pathlib import Path
@@ -17,8 +19,8 @@ from pandas.testing import assert_frame_equal, assert_series_equal
 
 import wisecrowd as wc
 from wisecrowd import InputError
+from wisecrowd._records import RECORDS, is_record, made, modules, parts
 from wisecrowd.persist.files import VERSION, body_sha256
-from wisecrowd.persist.records import RECORDS, is_record, made, parts
 
 N, A, C = 14, 5, 3
 AGGREGATORS = [wc.MajorityVote, wc.DawidSkene, wc.BCC, wc.GLAD]
@@ -226,12 +228,29 @@ def test_saving_again_into_the_same_folder_replaces_the_model_alone(run):
     assert names == ["model.json", "model.safetensors", "notes.txt"]
 
 
-def test_every_record_is_found_where_the_list_says():
-    for name, module in RECORDS.items():
+def test_every_record_is_found_where_its_source_is():
+    assert {"ConfusionMatrices", "Learned", "Softmax", "SparseGP"} <= modules().keys()
+    for name, module in modules().items():
         kind = getattr(import_module(module), name)
         assert (kind.__name__, kind.__module__) == (name, module)
+        assert RECORDS[name] is kind
     with pytest.raises(KeyError):
         made("Path", {})
+
+
+def test_loading_a_model_imports_no_other_method_and_no_jax(run):
+    code = (
+        "import sys; from wisecrowd.persist import load; load(sys.argv[1]); "
+        "print(*sorted(m for m in sys.modules if m.startswith('wisecrowd.methods.')), "
+        "'jax' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(run)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["wisecrowd.methods.dawid_skene", "False"]
 
 
 # -- what cannot be saved -----------------------------------------------------------

@@ -4,14 +4,16 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from wisecrowd._checks import InputError, counted, listed
+from wisecrowd._records import NOT_NEGATIVE, SHARES, Limits, Sizes, record
 from wisecrowd._shown import IN_MEMORY, Shown
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
@@ -27,9 +29,11 @@ from wisecrowd.annotations.tables import (
 from wisecrowd.annotations.vocabulary import positions
 from wisecrowd.features import checked_features, checked_target, row_ids
 from wisecrowd.fit.collapse import said_of_lost
+from wisecrowd.fit.em import FEW, Steps, climb, least_gain, threads_for
+from wisecrowd.fit.trace import Trace
 from wisecrowd.io.read import platform_of
 from wisecrowd.maths import crowd, pool
-from wisecrowd.maths.pool import Pool, Witnesses
+from wisecrowd.maths.pool import Pool, Pooled, Witnesses
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, SeeingSkills, Skills, Votes
@@ -40,6 +44,7 @@ AnyClassifier = TypeVar("AnyClassifier", bound="CrowdClassifier")
 AnyPublished = TypeVar("AnyPublished", bound="Published")
 
 
+@record
 class Learned(NamedTuple):
     """All that a fit learns, and what a file keeps.
 
@@ -63,13 +68,25 @@ class Learned(NamedTuple):
         What the labels were made from; large, so a model keeps it in memory only.
     """
 
-    proba: Array
-    class_prior: Array
-    skills: Any
+    proba: Annotated[Float[np.ndarray, "N C"], SHARES]
+    class_prior: Annotated[Float[np.ndarray, " C"], SHARES]
+    skills: Annotated[Any, Skills]
     classifier: Any = None
     calibration: Calibration | None = None
     pool: Pool | None = None
     witnesses: Witnesses | None = None
+
+    @classmethod
+    def of(
+        cls, found: Pooled, class_prior: Array, skills: Any, classifier: Any = None
+    ) -> "Learned":
+        """Return what was learned, with labels from the pool."""
+        return cls(
+            class_prior=class_prior,
+            skills=skills,
+            classifier=classifier,
+            **found._asdict(),
+        )
 
 
 def as_annotations(
@@ -220,6 +237,8 @@ class CrowdModel(Shown, BaseEstimator, ABC):
     per_item: ClassVar[tuple[str, ...]] = ()  # other attributes with a row per item
     copies: ClassVar[int] = 7  # of its largest table that a fit holds: was measured
     learned_: Learned
+    trace_: pd.DataFrame
+    n_answers_: Annotated[Int[np.ndarray, " A"], NOT_NEGATIVE]
     _gold_beside: Gold  # of the file of answers: it only tests the labels
 
     def _checked(
@@ -261,6 +280,9 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         self.learned_ = self.learned_._replace(proba=proba)
         for name in self.per_item:
             setattr(self, name, getattr(self, name)[as_given])
+
+    def _check_file(self, sizes: Sizes) -> None:
+        """Raise `Unfit` for what annotations of a model from a file do not say."""
 
     def _remember(self, annotations: Annotations, learned: Learned, trace: Any) -> None:
         """Set all fitted attributes: the only place where that happens."""
@@ -410,7 +432,6 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         annotations: Any,
         log_prior: Array,
         *,
-        of_features: bool,
         features: Array | None = None,
     ) -> Any:
         """Return class probabilities of new items, given their answers.
@@ -434,7 +455,7 @@ class CrowdModel(Shown, BaseEstimator, ABC):
             )
         shares = self.learned_.pool
         if shares is None:
-            return skills.label_proba(given.codes, log_prior, of_features=of_features)
+            return skills.label_proba(given.codes, log_prior)
         return self._pooled(given.codes, skills, shares.of(known), log_prior)
 
     def _pooled(
@@ -500,6 +521,28 @@ class WithConfusionMatrices:
         return skills.prior
 
 
+class WithKernel:
+    """The attributes of methods with one squared-exponential kernel.
+
+    Attributes
+    ----------
+    variance_, length_scale_ : float
+        Of the kernel, for scaled features.
+    """
+
+    learned_: Learned
+
+    @property
+    def variance_(self) -> float:
+        """The variance of the kernel."""
+        return float(np.exp(self.learned_.classifier.log_variance))
+
+    @property
+    def length_scale_(self) -> float:
+        """The length-scale of the kernel, in units of the scaled features."""
+        return float(np.exp(self.learned_.classifier.log_scale))
+
+
 class WithPool:
     """Methods whose labels are made by the pool.
 
@@ -532,13 +575,46 @@ class WithPool:
         skills = learned.skills
         if isinstance(skills, ConfusionMatrices):
             skills = skills.with_labels(answers, found)
-        return learned._replace(
-            proba=found.proba,
-            skills=skills,
-            calibration=found.calibration,
-            pool=found.pool,
-            witnesses=found.witnesses,
-        )
+        return learned._replace(skills=skills, **found._asdict())
+
+
+class LearnedByEM:
+    """Methods that repeat the updates of a `Steps` until the bound stands still.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        The number of iterations.
+    """
+
+    trace_: pd.DataFrame
+    max_iter: Any
+    tol: Any
+    progress: bool | None
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations."""
+        return len(self.trace_)
+
+    def _steps(self, *data: Any) -> Steps[Any]:
+        """Return start, update and end for the answers, or features and answers."""
+        raise NotImplementedError
+
+    def _fit(self, *data: Any) -> tuple[Learned, Trace]:
+        steps = self._steps(*data)
+        end, trace = self._climbed(steps, type(self).__name__)
+        return steps.learned(end), trace
+
+    def _climbed(self, steps: Steps[Any], name: str) -> tuple[Any, Trace]:
+        tol = least_gain(self.tol, len(steps.answers))
+        threads, few = threads_for(steps.n_rows), steps.n_rows < FEW
+        with threads, Trace(name, self.max_iter, self.progress) as trace:
+            end = climb(
+                steps.update, steps.start(), trace=trace, max_iter=self.max_iter,
+                tol=tol, one_thread=few,
+            )  # fmt: skip
+        return end, trace
 
 
 class Published(WithPool):
@@ -629,7 +705,7 @@ class Aggregator(CrowdModel):
         """
         check_is_fitted(self)
         log_prior = np.log(self.class_prior_)[None]
-        return self._posterior(annotations, log_prior, of_features=False)
+        return self._posterior(annotations, log_prior)
 
     def predict(self, annotations: Any) -> Array:
         """Return the most probable class of new items from their answers alone."""
@@ -647,6 +723,8 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     feature_names_in_ : array
         Their names, where X was a DataFrame.
     """
+
+    n_features_in_: Annotated[int, Limits(least=1.0)]
 
     def fit(
         self: AnyClassifier,
@@ -687,8 +765,10 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Any]:
         """Return what was learned, and the trace."""
 
-    @abstractmethod
-    def _predict_proba(self, X: Array) -> Array: ...
+    def _predict_proba(self, X: Array) -> Array:
+        """Return what the classifier alone says about new items."""
+        proba: Array = self.learned_.classifier.proba(X)
+        return proba
 
     def predict_proba(
         self, X: Any, annotations: Any = None, *, items: Any = None
@@ -719,7 +799,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         with np.errstate(divide="ignore"):
             log_proba = np.log(proba)
         given = answers_of_rows(annotations, ids)
-        return self._posterior(given, log_proba, of_features=True, features=features)
+        return self._posterior(given, log_proba, features=features)
 
     def predict(self, X: Any, annotations: Any = None, *, items: Any = None) -> Array:
         """Return the most probable class of new items."""

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 import contract
 import oracles
 from wisecrowd import GPEP, Annotations, InputError, Raykar
+from wisecrowd.fit.em import SMOOTHING
 from wisecrowd.methods import gpep
 
 N, A, K = 8, 3, 3
@@ -56,7 +57,7 @@ def test_the_evidence_and_the_labels_are_those_of_the_oracle(seed):
     model = GPEP.as_published(**settings, max_iter=3).fit(X, answers, gold=gold)
     codes = answers.codes
     rows = codes.item, codes.annotator, codes.answer
-    held = prior + gpep.SMOOTHING
+    held = prior + SMOOTHING
     confusion = oracles.soft_counts(before.label_proba_, *rows, (A, 2, K)) + held - 1
     confusion /= confusion.sum(-1, keepdims=True)
     like = oracles.evidence_per_item(np.log(confusion), *rows, N)

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 import contract
 import oracles
 from wisecrowd import Annotations, DawidSkene, Raykar
+from wisecrowd.fit.em import SMOOTHING
 from wisecrowd.maths import logistic
-from wisecrowd.methods import raykar
 
 seeds = st.integers(0, 10**6)
 N, A, C, K, D = 7, 5, 3, 4, 2
@@ -48,7 +48,7 @@ def test_the_bound_and_the_labels_are_those_of_the_oracle(seed):
     codes = answers.codes
     rows = codes.item, codes.annotator, codes.answer
     counts = oracles.soft_counts(before.label_proba_, *rows, (A, C, K))
-    held = prior + raykar.SMOOTHING
+    held = prior + SMOOTHING
     confusion = counts + held - 1
     confusion /= confusion.sum(-1, keepdims=True)
     found = model.learned_.classifier

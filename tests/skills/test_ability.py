@@ -103,7 +103,7 @@ def test_labels_of_new_items_follow_bayes_and_other_answers_say_nothing():
     rows = [0, 0, 1, 2], [0, 3, 1, 2], [1, 1, 2, 3]  # the last is "can't tell"
     answers = Answers.from_codes(*rows, (3, 5, C, K))
     log_prior = np.log(SHARES)[None]
-    got = SKILLS.label_proba(answers, log_prior, of_features=False)
+    got = SKILLS.label_proba(answers, log_prior)
     named = [row[:3] for row in rows]
     log_easiness = np.full(3, np.log(EASINESS))
     evidence = oracles.glad_evidence(MEAN, log_easiness, *named, (3, C))

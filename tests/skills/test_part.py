@@ -83,12 +83,11 @@ def test_chosen_annotators_keep_their_skill_and_strangers_share_one(part):
 def test_labels_of_new_items_are_probabilities_and_nobody_says_nothing(part):
     answers = Answers.from_codes([0, 0, 2], [1, 4, 2], [0, 1, 2], (4, A, C, K))
     log_prior = np.log(CLASS_PRIOR)[None]
-    for of_features in (False, True):
-        proba = part.label_proba(answers, log_prior, of_features=of_features)
-        assert proba.shape == (4, C)
-        assert_allclose(proba.sum(1), 1.0, rtol=1e-12)
-        alone = np.full(C, 1 / C) if isinstance(part, Votes) else CLASS_PRIOR
-        assert_allclose(proba[[1, 3]], [alone, alone], rtol=1e-9)
+    proba = part.label_proba(answers, log_prior)
+    assert proba.shape == (4, C)
+    assert_allclose(proba.sum(1), 1.0, rtol=1e-12)
+    alone = np.full(C, 1 / C) if isinstance(part, Votes) else CLASS_PRIOR
+    assert_allclose(proba[[1, 3]], [alone, alone], rtol=1e-9)
 
 
 def test_annotators_in_another_order_say_the_same(part):
@@ -99,8 +98,8 @@ def test_annotators_in_another_order_say_the_same(part):
     )
     log_prior = np.log(CLASS_PRIOR)[None]
     assert_allclose(
-        part.chosen(order).label_proba(turned, log_prior, of_features=True),
-        part.label_proba(answers, log_prior, of_features=True),
+        part.chosen(order).label_proba(turned, log_prior),
+        part.label_proba(answers, log_prior),
         rtol=1e-9,
     )
 

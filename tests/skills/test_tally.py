@@ -35,7 +35,7 @@ def test_votes_are_shares_whoever_gave_them(drawn, ties):
     by_item, _ = oracles.answer_counts(*drawn.rows, (N, A, K))
     want = oracles.vote_proba(by_item[:, :C], np.full(N, -1))
     for prior in (np.zeros((1, C)), np.log([[0.8, 0.1, 0.1]])):
-        got = votes.label_proba(drawn.answers, prior, of_features=False)
+        got = votes.label_proba(drawn.answers, prior)
         assert_allclose(got, want, atol=1e-8)
     assert votes.chosen(np.array([-1, 0])).ties == ties
 
@@ -48,7 +48,7 @@ def test_a_tie_goes_to_the_first_class_or_to_one_that_the_seed_draws():
 
     def winners(ties, seed):
         votes = Votes(tally, ties, seed)
-        proba = votes.label_proba(answers, np.zeros((1, 2)), of_features=False)
+        proba = votes.label_proba(answers, np.zeros((1, 2)))
         return proba.argmax(1)
 
     assert set(winners("first", 0)) == {0}
@@ -92,6 +92,6 @@ def test_the_report_counts_the_answers_against_the_final_labels(drawn):
 
 def test_a_new_answer_weighs_what_the_answers_at_the_fit_were_worth(drawn, trusted):
     log_prior = np.log(drawn.rng.dirichlet(np.ones(C)))[None]
-    got = trusted.label_proba(drawn.answers, log_prior, of_features=True)
+    got = trusted.label_proba(drawn.answers, log_prior)
     said = oracles.evidence_per_item(np.log(trusted.confusion()), *drawn.rows, N)
     assert_allclose(got, oracles.normalised(log_prior + said)[0], rtol=1e-9)

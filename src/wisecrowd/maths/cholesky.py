@@ -12,3 +12,9 @@ def inverse_of(factor: Float[np.ndarray, "N N"]) -> Float[np.ndarray, "N N"]:
     out = lower + lower.T
     out[np.diag_indices_from(out)] /= 2
     return out
+
+
+def unfit_factor(factor: Float[np.ndarray, "N N"]) -> str:
+    """Return what is wrong with a factor from a file, "" for nothing."""
+    positive = (np.diagonal(factor) > 0).all()
+    return "" if positive else "factor is not a Cholesky factor"

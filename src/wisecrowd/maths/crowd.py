@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from scipy.special import gammaln
 
 from wisecrowd._checks import InputError, listed, number, one_of
+from wisecrowd._records import record
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import dirichlet
@@ -228,6 +229,7 @@ def check_pseudo_items(value: Any, name: str) -> None:
 # -- a prior that the crowd learns -------------------------------------------------
 
 
+@record
 class Hyperprior(NamedTuple):
     """A Gamma on every concentration of the shared prior."""
 

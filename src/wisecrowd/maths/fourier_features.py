@@ -5,14 +5,14 @@ have φ(x)ᵀ φ(y) ≈ v exp(−|x − y|² / (2 ℓ²)) (Rahimi and Recht 2007
 w ~ N(0, I). Nothing here is larger than N × 2 F.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import cholesky, solve_triangular
 
-from wisecrowd._types import Array
-from wisecrowd.maths.cholesky import inverse_of
+from wisecrowd._records import LOG, Sizes, record
+from wisecrowd.maths.cholesky import inverse_of, unfit_factor
 from wisecrowd.maths.jaakkola import Latent, Sites, both_classes
 from wisecrowd.maths.scaling import Scaling
 
@@ -27,15 +27,22 @@ class FourierKernel(NamedTuple):
     frequencies: Float[np.ndarray, "F D"]
 
 
+@record
 class FourierProcess(NamedTuple):
     """A fitted linear model, and from which units to which it scales features."""
 
-    log_variance: float
-    log_scale: float
-    frequencies: Array
-    weights: Array  # the mean of w
-    factor: Array  # L of L Lᵀ = its precision
+    log_variance: Annotated[float, LOG]
+    log_scale: Annotated[float, LOG]
+    frequencies: Float[np.ndarray, "F D"]
+    weights: Float[np.ndarray, " G"]  # the mean of w
+    factor: Float[np.ndarray, "G G"]  # L of L Lᵀ = its precision
     scaling: Scaling
+
+    def unfit(self, sizes: Sizes) -> str:
+        """Return what is wrong with a process from a file."""
+        if len(self.weights) != 2 * len(self.frequencies):
+            return "weights does not have two for every frequency"
+        return unfit_factor(self.factor)
 
     def proba(self, X: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n 2"]:
         """Return E σ(±f) of items in the user's units."""

@@ -6,15 +6,15 @@ B = I + S K S, whose eigenvalues are at least one, nothing is divided by K:
     q(f) = N(μ, Σ),  Σ = K − K S B⁻¹ S K,  μ = Σ t = K a,  a = S B⁻¹ S⁻¹ t.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import cholesky, solve_triangular
 
-from wisecrowd._types import Array
+from wisecrowd._records import LOG, NOT_NEGATIVE, Sizes, record
 from wisecrowd.maths import squared_exponential
-from wisecrowd.maths.cholesky import inverse_of
+from wisecrowd.maths.cholesky import inverse_of, unfit_factor
 from wisecrowd.maths.jaakkola import Latent, Sites, both_classes
 from wisecrowd.maths.scaling import Scaling
 from wisecrowd.maths.squared_exponential import SquaredExponential
@@ -22,16 +22,21 @@ from wisecrowd.maths.squared_exponential import SquaredExponential
 BLOCK = 1000  # new items that are predicted at a time
 
 
+@record
 class FullProcess(NamedTuple):
     """A fitted process, and from which units to which it scales features."""
 
-    log_variance: float
-    log_scale: float
-    X: Array  # of the training items, scaled
-    weights: Array  # a
-    root: Array  # √w
-    factor: Array  # L of L Lᵀ = B
+    log_variance: Annotated[float, LOG]
+    log_scale: Annotated[float, LOG]
+    X: Float[np.ndarray, "n D"]  # of the training items, scaled
+    weights: Float[np.ndarray, " n"]  # a
+    root: Annotated[Float[np.ndarray, " n"], NOT_NEGATIVE]  # √w
+    factor: Float[np.ndarray, "n n"]  # L of L Lᵀ = B
     scaling: Scaling
+
+    def unfit(self, sizes: Sizes) -> str:
+        """Return what is wrong with a process from a file."""
+        return unfit_factor(self.factor)
 
     def proba(self, X: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n 2"]:
         """Return E σ(±f) of items in the user's units."""

@@ -14,6 +14,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from wisecrowd._checks import number
+from wisecrowd._records import record
 from wisecrowd._types import Array
 from wisecrowd.maths import crowd
 from wisecrowd.maths.scaling import Scaling
@@ -33,11 +34,12 @@ class Weights(NamedTuple):
     bias: Float[np.ndarray, " C"]
 
 
+@record
 class Logistic(NamedTuple):
     """A fitted regression, and from which units to which it scales features."""
 
-    weights: Array
-    bias: Array
+    weights: Float[np.ndarray, "D C"]
+    bias: Float[np.ndarray, " C"]
     scaling: Scaling
 
     def proba(self, X: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n C"]:

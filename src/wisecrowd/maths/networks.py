@@ -6,16 +6,21 @@ in :mod:`wisecrowd.maths.deep.modules`.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isqrt, prod
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from wisecrowd._checks import InputError, number, whole_number
+from wisecrowd._records import POSITIVE, WEIGHT, Limits, Sizes, record
 from wisecrowd._types import Array
 from wisecrowd.maths.scaling import Scaling
 
+UNITS = Limits(least=1.0)
 
+
+@record
 @dataclass(frozen=True)
 class MLP:
     """Layers of relu units with dropout, then one linear layer.
@@ -33,7 +38,7 @@ class MLP:
     MLP(hidden=(64, 32), dropout=0.5)
     """
 
-    hidden: tuple[int, ...] = (128,)
+    hidden: Annotated[tuple[int, ...], UNITS] = (128,)
     dropout: float | int = 0.5
 
     def module(self, n_features: int, n_classes: int, key: Any) -> Any:
@@ -46,7 +51,12 @@ class MLP:
         sizes = (n_features, *self.hidden, n_classes)
         return Perceptron.drawn(sizes, float(self.dropout), generator(key))
 
+    def shapes(self, n_features: int, n_classes: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the module's arrays, without making it."""
+        return linear_shapes(n_features, *self.hidden, n_classes)
 
+
+@record
 @dataclass(frozen=True)
 class ConvNet:
     """A small convolutional network for images, whose pixels are the features.
@@ -77,10 +87,10 @@ class ConvNet:
     128
     """
 
-    shape: tuple[int, ...] = (28, 28)
-    channels: tuple[int, ...] = (16, 32)
-    kernel: int = 5
-    hidden: int = 128
+    shape: Annotated[tuple[int, ...], UNITS] = (28, 28)
+    channels: Annotated[tuple[int, ...], UNITS] = (16, 32)
+    kernel: Annotated[int, UNITS] = 5
+    hidden: Annotated[int, UNITS] = 128
     dropout: float | int = 0.5
     pool: bool = True
 
@@ -103,6 +113,21 @@ class ConvNet:
                 f"ConvNet fewer channels, or network='mlp' if X has no images."
             )
         return Convolutional.drawn(self, shape, n_classes, generator(key))
+
+    def shapes(self, n_features: int, n_classes: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the module's arrays, without making it."""
+        height, width, depth = (*self.shape, 1, 1, 1)[:3]
+        channels, n_halved = (depth, *self.channels), len(self.channels)
+        flat = (height >> n_halved) * (width >> n_halved) * channels[-1]
+        shapes: list[tuple[int, ...]] = []
+        for n_in, n_out in pairwise(channels):
+            shapes += [(n_out, n_in, self.kernel, self.kernel), (n_out, 1, 1)]
+        return shapes + linear_shapes(flat, self.hidden, n_classes)
+
+
+def linear_shapes(*n_units: int) -> list[tuple[int, ...]]:
+    """Return the shapes of the matrices and biases between layers of units."""
+    return [shape for n_in, n in pairwise(n_units) for shape in ((n, n_in), (n,))]
 
 
 def generator(key: Any) -> np.random.Generator:
@@ -142,6 +167,7 @@ def as_network(spec: Any, n_features: int) -> Any:
     )
 
 
+@record
 class Network(NamedTuple):
     """A fitted network.
 
@@ -159,11 +185,17 @@ class Network(NamedTuple):
         What the logits are divided by.
     """
 
-    architecture: Any
-    weights: dict[str, Array]
-    n_classes: int
+    architecture: Annotated[Any, MLP | ConvNet]  # in a file; else any module too
+    weights: Annotated[dict[str, Array], WEIGHT]
+    n_classes: Annotated[int, "C"]
     scaling: Scaling
-    temperature: float
+    temperature: Annotated[float, POSITIVE]
+
+    def unfit(self, sizes: Sizes) -> str:
+        """Return what is wrong with a network from a file."""
+        expected = self.architecture.shapes(sizes["D"], sizes["C"])
+        found = [values.shape for values in self.weights.values()]
+        return "" if found == expected else "weights do not fit the architecture"
 
     def log_proba(self, X: Array) -> Array:
         """Return log p(z | x) of items in the user's units, (n, C)."""

@@ -14,7 +14,7 @@ mistakes have the correlation ρ carry as much information as n / d(n) independe
 never more than 1 / ρ. Without gold t = 1, b = 0 and l = 0.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,6 +23,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from wisecrowd._checks import number
+from wisecrowd._records import COUNT, LOG, PROBA, record
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet, together
@@ -79,6 +80,7 @@ class Doubts(NamedTuple):
 DOUBTS = Doubts()
 
 
+@record
 class Pool(NamedTuple):
     """How much each witness counts.
 
@@ -107,16 +109,16 @@ class Pool(NamedTuple):
         Mean number of answers of the items that have any.
     """
 
-    dependence: float
-    between: tuple[float, float]
-    votes: float
-    features: float
-    explained: float
-    exponent: float
-    shift: Float[np.ndarray, " C"]
-    lean: Float[np.ndarray, " A"]
-    selective: Float[np.ndarray, " A"]
-    n_mean: float
+    dependence: Annotated[float, PROBA]
+    between: Annotated[tuple[float, float], PROBA]
+    votes: Annotated[float, PROBA]
+    features: Annotated[float, COUNT]
+    explained: Annotated[float, PROBA]
+    exponent: Annotated[float, COUNT]
+    shift: Annotated[Float[np.ndarray, " C"], LOG]
+    lean: Annotated[Float[np.ndarray, " A"], LOG]
+    selective: Annotated[Float[np.ndarray, " A"], PROBA]
+    n_mean: Annotated[float, COUNT]
 
     def of(self, annotators: Int[np.ndarray, " B"]) -> "Pool":
         """Return the pool for some annotators; -1 stands for one never seen."""

@@ -1,11 +1,12 @@
 """From the user's units to a model's: what features are divided by."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from wisecrowd._checks import InputError, one_of
+from wisecrowd._records import POSITIVE, record
 from wisecrowd._types import Array
 
 ROWS = 10_000  # at a time, where all features are visited
@@ -15,11 +16,12 @@ LARGEST = 1e150  # of a feature in the user's units, as it is squared
 COMMENSURATE = 30.0  # spreads within this factor of the median are of one kind
 
 
+@record
 class Scaling(NamedTuple):
     """What is subtracted from the features, and what they are divided by."""
 
-    centre: Array
-    spread: Array
+    centre: Float[np.ndarray, " D"]
+    spread: Annotated[Float[np.ndarray, " D"], POSITIVE]
 
     def apply(self, X: Array, dtype: str) -> Array:
         """Return the features in the model's units, none farther than `FAR`.

@@ -5,6 +5,7 @@ Dawid and Skene's model with a posterior instead of a point for every annotator:
 Gaussian process; α may be given, or learned by empirical Bayes.
 """
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from wisecrowd._types import Array, Gold
@@ -27,6 +28,7 @@ from wisecrowd.skills import ConfusionMatrices
 __all__ = ["BCC"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BCC(Published, WithConfusionMatrices, Aggregator):
     """Bayesian classifier combination: labels and annotators with uncertainty.
 
@@ -65,6 +67,13 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
     [0, 1, 0, 1]
     """
 
+    annotator_prior: Any = "learned"
+    dependence: float | int | str | None = "learn"
+    class_pseudo_items: float | int = CLASS_PRIOR
+    max_iter: int = 1000
+    tol: float | int | None = 1e-7
+    progress: bool | None = None
+
     published: ClassVar[dict[str, Any]] = {
         "annotator_prior": "flat",
         "dependence": None,
@@ -86,23 +95,6 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
   year = {2012}
 }""",
     )
-
-    def __init__(
-        self,
-        *,
-        annotator_prior: Any = "learned",
-        dependence: float | int | str | None = "learn",
-        class_pseudo_items: float | int = CLASS_PRIOR,
-        max_iter: int = 1000,
-        tol: float | int | None = 1e-7,
-        progress: bool | None = None,
-    ) -> None:
-        self.annotator_prior = annotator_prior
-        self.dependence = dependence
-        self.class_pseudo_items = class_pseudo_items
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
 
     def fit(
         self,
@@ -159,11 +151,8 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
             answers, gold, end.proba, end.skills.priors(), self.dependence,
             log_proba=None if predicted is None else bounded_log(predicted),
         )  # fmt: skip
-        learned = Learned(
-            found.proba, self._shares(end), end.skills.with_labels(answers, found),
-            calibration=found.calibration, pool=found.pool, witnesses=found.witnesses,
-        )  # fmt: skip
-        return learned, trace
+        skills = end.skills.with_labels(answers, found)
+        return Learned.of(found, self._shares(end), skills), trace
 
     def _shares(self, end: Labelled) -> Array:
         """Return the shares of the classes."""

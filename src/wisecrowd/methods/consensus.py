@@ -5,6 +5,7 @@ crowd: confusion matrices under two priors, learned only as long as left-out ans
 gain from it, plain votes, and a discount for mistakes that annotators share.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from wisecrowd._checks import whole_number
@@ -21,6 +22,7 @@ from wisecrowd.skills import ConfusionMatrices
 __all__ = ["Consensus", "aggregate"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Consensus(WithPool, WithConfusionMatrices, Aggregator):
     """Labels with honest probabilities from answers alone: the default.
 
@@ -52,24 +54,16 @@ class Consensus(WithPool, WithConfusionMatrices, Aggregator):
     [0, 1, 0, 1]
     """
 
+    dependence: float | int | str = "learn"
+    groups: Any = None
+    max_iter: int = MAX_ITERATIONS
+    progress: bool | None = None
+
     method = MethodInfo(
         name="consensus",
         needs="answers",
         learns="confusion matrices under two priors, and how much answers are worth",
     )
-
-    def __init__(
-        self,
-        *,
-        dependence: float | int | str = "learn",
-        groups: Any = None,
-        max_iter: int = MAX_ITERATIONS,
-        progress: bool | None = None,
-    ) -> None:
-        self.dependence = dependence
-        self.groups = groups
-        self.max_iter = max_iter
-        self.progress = progress
 
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_dependence()
@@ -86,11 +80,8 @@ class Consensus(WithPool, WithConfusionMatrices, Aggregator):
         end = pooled(
             answers, gold, proba, skills.priors(), self.dependence, group=group
         )
-        learned = Learned(
-            end.proba, end.proba.mean(0), skills.with_labels(answers, end),
-            calibration=end.calibration, pool=end.pool, witnesses=end.witnesses,
-        )  # fmt: skip
-        return learned, trace
+        skills = skills.with_labels(answers, end)
+        return Learned.of(end, end.proba.mean(0), skills), trace
 
 
 def aggregate(

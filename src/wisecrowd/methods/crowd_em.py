@@ -4,12 +4,14 @@ Two steps in turn: a clone of the classifier predicts every item without having 
 its label (K folds), and the pool makes labels from the predictions and the answers.
 """
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from wisecrowd._checks import InputError, random_numbers, whole_number
+from wisecrowd._records import NOT_NEGATIVE
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, Learned, WithConfusionMatrices, WithPool
@@ -28,6 +30,7 @@ from wisecrowd.skills import ConfusionMatrices
 __all__ = ["CrowdEM"]
 
 
+@dataclass(eq=False, repr=False)
 class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
     """A classifier of your own, learned from the answers of a crowd.
 
@@ -90,6 +93,16 @@ class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
     [0, 1]
     """
 
+    estimator: Any = None
+    _: KW_ONLY
+    n_rounds: int = 3
+    n_folds: int = 5
+    annotator_prior: Any = "learned"
+    dependence: float | int | str = "learn"
+    random_state: Any = 0
+    progress: bool | None = None
+    sharpness_: Annotated[float, NOT_NEGATIVE] = field(init=False)
+
     method = MethodInfo(
         name="crowd-em",
         needs="features",
@@ -106,25 +119,6 @@ class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
             )
         super().set_params(**params)
         return self
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_rounds: int = 3,
-        n_folds: int = 5,
-        annotator_prior: Any = "learned",
-        dependence: float | int | str = "learn",
-        random_state: Any = 0,
-        progress: bool | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_rounds = n_rounds
-        self.n_folds = n_folds
-        self.annotator_prior = annotator_prior
-        self.dependence = dependence
-        self.random_state = random_state
-        self.progress = progress
 
     @property
     def estimator_(self) -> Any:
@@ -159,11 +153,8 @@ class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
             classifier = learned_from(self.estimator, X, end.proba)
         self.sharpness_ = exponent_for_new(alone, end, gold)
         end = with_predictions(end, answers, gold, self.sharpness_ * alone)
-        learned = Learned(
-            end.proba, end.proba.mean(0), first.skills.with_labels(answers, end),
-            classifier, end.calibration, end.pool, end.witnesses,
-        )  # fmt: skip
-        return learned, trace
+        skills = first.skills.with_labels(answers, end)
+        return Learned.of(end, end.proba.mean(0), skills, classifier), trace
 
     def _predict_proba(self, X: Array) -> Array:
         said = bounded_log(self.learned_.classifier.proba(X))

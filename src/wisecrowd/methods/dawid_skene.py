@@ -5,19 +5,25 @@ the rows of R the same loop finds the maximum a posteriori instead of the maximu
 likelihood.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import Aggregator, Learned, Published, WithConfusionMatrices
-from wisecrowd.fit.em import climb, least_gain
-from wisecrowd.fit.trace import Trace
+from wisecrowd.base import (
+    Aggregator,
+    Learned,
+    LearnedByEM,
+    Published,
+    WithConfusionMatrices,
+)
+from wisecrowd.fit.em import SMOOTHING, MatrixSteps, Terms, with_bound
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.pool import pooled
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import ConfusionMatrices
 
 __all__ = ["DawidSkene"]
 
@@ -50,12 +56,41 @@ def log_prior(params: Params, prior: Float[np.ndarray, "#A C K"]) -> float:
     return float(rows + SMOOTHING * params.log_class.sum())
 
 
-# A hundredth of an answer everywhere keeps every logarithm finite: no answer is ruled
-# out because it was not seen. It moves no figure of the 1979 paper.
-SMOOTHING = 0.01
+class DawidSkeneSteps(MatrixSteps[Array]):
+    """The loop; its state is q(Z)."""
+
+    def __init__(self, annotations: Annotations, prior: Any, dependence: Any) -> None:
+        super().__init__(annotations, prior)
+        self.dependence = dependence
+
+    def start(self) -> Array:
+        """Return the votes."""
+        return self.votes()
+
+    def update(self, proba: Array) -> tuple[Array, Terms]:
+        """Learn the parameters from the classes, and the classes from them."""
+        counts = crowd.soft_counts(self.answers, proba)
+        params = most_probable_params(proba, counts, self.prior)
+        joint = crowd.evidence_per_item(self.answers, params.log_confusion)
+        joint += params.log_class
+        proba, log_likelihood = self.e_step(joint)
+        return proba, with_bound(
+            log_likelihood=log_likelihood, log_prior=log_prior(params, self.prior)
+        )
+
+    def learned(self, proba: Array) -> Learned:
+        """Return the labels, which the pool makes."""
+        answers, classes = self.answers, class_shares(proba)
+        skills = self.skills(answers, proba)
+        if self.dependence is None:
+            return Learned(proba, classes, skills)
+        diagonal = crowd.diagonal_prior(*answers.shape[2:], 4.0, 1.0)[None]
+        found = pooled(answers, self.gold, proba, (diagonal,), self.dependence)
+        return Learned.of(found, classes, skills.with_labels(answers, found))
 
 
-class DawidSkene(Published, WithConfusionMatrices, Aggregator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DawidSkene(LearnedByEM, Published, WithConfusionMatrices, Aggregator):
     """Dawid and Skene's estimator: EM from the votes.
 
     Parameters
@@ -87,6 +122,12 @@ class DawidSkene(Published, WithConfusionMatrices, Aggregator):
     [0.78, 0.78, 0.22]
     """
 
+    annotator_prior: Any = "flat"
+    dependence: float | int | str | None = "learn"
+    max_iter: int = 1000
+    tol: float | int | None = 1e-7
+    progress: bool | None = None
+
     method = MethodInfo(
         name="dawid-skene",
         needs="answers",
@@ -105,55 +146,6 @@ class DawidSkene(Published, WithConfusionMatrices, Aggregator):
 }""",
     )
 
-    def __init__(
-        self,
-        *,
-        annotator_prior: Any = "flat",
-        dependence: float | int | str | None = "learn",
-        max_iter: int = 1000,
-        tol: float | int | None = 1e-7,
-        progress: bool | None = None,
-    ) -> None:
-        self.annotator_prior = annotator_prior
-        self.dependence = dependence
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
-
-    def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
+    def _steps(self, annotations: Annotations) -> DawidSkeneSteps:
         self._check_dependence()
-        answers, gold = annotations.codes, annotations.gold_codes
-        given = crowd.annotator_prior(
-            self.annotator_prior, annotations.annotators, *answers.shape[2:]
-        )
-        prior = np.maximum(given, 1.0) + SMOOTHING
-
-        def update(proba: Any) -> tuple[Any, dict[str, float]]:
-            counts = crowd.soft_counts(answers, proba)
-            params = most_probable_params(proba, counts, prior)
-            joint = crowd.evidence_per_item(answers, params.log_confusion)
-            joint += params.log_class
-            proba, log_likelihood = crowd.posterior(crowd.clamped(joint, gold))
-            terms = {
-                "log_likelihood": float(log_likelihood.sum()),
-                "log_prior": log_prior(params, prior),
-            }
-            return proba, {**terms, "bound": sum(terms.values())}
-
-        start = crowd.vote_proba(answers.votes(), gold)
-        tol = least_gain(self.tol, len(answers))
-        with Trace("Dawid-Skene", self.max_iter, self.progress) as trace:
-            proba = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
-        classes = class_shares(proba)
-        counts = given + crowd.soft_counts(answers, proba)
-        skills = ConfusionMatrices(given, counts)
-        if self.dependence is None:
-            return Learned(proba, classes, skills.with_doubt(answers, proba)), trace
-        diagonal = crowd.diagonal_prior(*answers.shape[2:], 4.0, 1.0)[None]
-        found = pooled(answers, gold, proba, (diagonal,), self.dependence)
-        skills = skills.with_labels(answers, found)
-        learned = Learned(
-            found.proba, classes, skills,
-            calibration=found.calibration, pool=found.pool, witnesses=found.witnesses,
-        )  # fmt: skip
-        return learned, trace
+        return DawidSkeneSteps(annotations, self.annotator_prior, self.dependence)

@@ -6,17 +6,18 @@ subtype it is BCC. Here class and subtype are one variable of C * M values, whos
 confusion matrices are those of BCC.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from wisecrowd._checks import number, random_numbers, whole_number
+from wisecrowd._checks import random_numbers, whole_number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import Aggregator, Learned, Published
-from wisecrowd.fit.em import climb, least_gain
+from wisecrowd.base import Aggregator, Learned, LearnedByEM, Published
+from wisecrowd.fit.em import Steps, Terms, with_bound
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.registry import MethodInfo
@@ -64,11 +65,8 @@ def posterior_of(
 
 
 def updated(
-    post: Posterior,
-    answers: Answers,
-    prior: Prior,
-    gold: Int[np.ndarray, " N"],
-) -> tuple[Float[np.ndarray, "N C M"], dict[str, float]]:
+    post: Posterior, answers: Answers, prior: Prior, gold: Int[np.ndarray, " N"]
+) -> tuple[Float[np.ndarray, "N C M"], Terms]:
     """ρ ∝ exp(E log τ[k] + E log π[k, m] + Σ E log v[a, k, m, y]), and the bound."""
     shape = post.subtypes.shape
     log_v = dirichlet.mean_log(post.answers, prior.answers)
@@ -82,20 +80,16 @@ def updated(
     )
     rho, _ = crowd.posterior(joint.reshape(len(joint), -1))
     even = np.full(shape[0], prior.classes)
-    terms = {
-        "answers": float(np.vdot(rho, said)),
-        "classes": float((rho @ log_class).sum()),
-        "subtypes": float((rho @ log_subtype).sum()),
-        "entropy": float(crowd.entropy(rho).sum()),
-        "kl_classes": float(dirichlet.kl(post.classes, even)),
-        "kl_subtypes": float(
-            dirichlet.kl(post.subtypes, np.full(shape, prior.subtypes)).sum()
-        ),
-        "kl_annotators": float(dirichlet.kl(post.answers, prior.answers).sum()),
-    }
-    lost = [name for name in terms if name.startswith("kl_")]
-    bound = sum(-v if name in lost else v for name, v in terms.items())
-    return rho.reshape(joint.shape), {**terms, "bound": bound}
+    even_subtypes = np.full(shape, prior.subtypes)
+    return rho.reshape(joint.shape), with_bound(
+        answers=float(np.vdot(rho, said)),
+        classes=float((rho @ log_class).sum()),
+        subtypes=float((rho @ log_subtype).sum()),
+        entropy=float(crowd.entropy(rho).sum()),
+        kl_classes=float(dirichlet.kl(post.classes, even)),
+        kl_subtypes=float(dirichlet.kl(post.subtypes, even_subtypes).sum()),
+        kl_annotators=float(dirichlet.kl(post.answers, prior.answers).sum()),
+    )
 
 
 def starting_rho(
@@ -107,7 +101,50 @@ def starting_rho(
     return out
 
 
-class EBCC(Published, Aggregator):
+class EBCCSteps(Steps[Array]):
+    """The loop; its state is q(z, g), and every start draws another."""
+
+    def __init__(self, annotations: Annotations, model: "EBCC") -> None:
+        super().__init__(annotations)
+        shape, spec = self.answers.shape[2:], model.annotator_prior
+        if isinstance(spec, str) and spec == "published":
+            self.rows = published_prior(*shape)
+        else:
+            self.rows = crowd.annotator_prior(spec, annotations.annotators, *shape)
+        self.n_subtypes = int(model.n_subtypes)
+        self.prior = Prior(
+            float(model.class_pseudo_items),
+            float(model.subtype_pseudo_items) / self.n_subtypes,
+            np.repeat(self.rows, self.n_subtypes, axis=1),
+        )
+        self.rng = random_numbers(model.random_state)
+
+    def start(self) -> Array:
+        """Return the votes, divided at random over the subtypes."""
+        return starting_rho(self.votes(), self.n_subtypes, self.rng)
+
+    def update(self, rho: Array) -> tuple[Array, Terms]:
+        """Update q(τ) q(π) q(v), then ρ."""
+        post = posterior_of(rho, self.answers, self.prior)
+        return updated(post, self.answers, self.prior, self.gold)
+
+    def learned(self, rho: Array) -> Learned:
+        """Return the skills by subtype, and those by class for the reports."""
+        post = posterior_of(rho, self.answers, self.prior)
+        proba = rho.sum(-1)
+        counts = self.rows + crowd.soft_counts(self.answers, proba)
+        matrices = ConfusionMatrices(self.rows, counts)
+        skills = Subtypes(
+            matrices.with_doubt(self.answers, proba),
+            self.prior.answers,
+            post.answers,
+            dirichlet.mean(post.subtypes),
+        )
+        return Learned(proba, dirichlet.mean(post.classes), skills)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class EBCC(LearnedByEM, Published, Aggregator):
     """Enhanced Bayesian classifier combination: annotators who err together.
 
     Each class has subtypes of items, such as easy and misleading ones, and each
@@ -130,11 +167,8 @@ class EBCC(Published, Aggregator):
         Random starts.
     random_state : int, RandomState or None
         Seed of the starts.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
-        As in :class:`DawidSkene`, for each start.
+    dependence, max_iter, tol, progress
+        As in :class:`DawidSkene`; the loop for each start.
 
     Examples
     --------
@@ -143,6 +177,17 @@ class EBCC(Published, Aggregator):
     >>> EBCC().fit(answers).labels_.tolist()
     [0, 1, 0, 1]
     """
+
+    n_subtypes: int = 10
+    subtype_pseudo_items: float | int = 0.1
+    class_pseudo_items: float | int = 1.0
+    annotator_prior: Any = "published"
+    n_starts: int = 5
+    dependence: float | int | str | None = "learn"
+    random_state: Any = 0
+    max_iter: int = 500
+    tol: float | int | None = 1e-6
+    progress: bool | None = None
 
     method = MethodInfo(
         name="ebcc",
@@ -159,89 +204,18 @@ class EBCC(Published, Aggregator):
 }""",
     )
 
-    def __init__(
-        self,
-        *,
-        n_subtypes: int = 10,
-        subtype_pseudo_items: float | int = 0.1,
-        class_pseudo_items: float | int = 1.0,
-        annotator_prior: Any = "published",
-        n_starts: int = 5,
-        dependence: float | int | str | None = "learn",
-        random_state: Any = 0,
-        max_iter: int = 500,
-        tol: float | int | None = 1e-6,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_subtypes = n_subtypes
-        self.subtype_pseudo_items = subtype_pseudo_items
-        self.class_pseudo_items = class_pseudo_items
-        self.annotator_prior = annotator_prior
-        self.n_starts = n_starts
-        self.dependence = dependence
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
-
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
-        answers, gold = annotations.codes, annotations.gold_codes
-        rows = self._rows(annotations)
-        n_subtypes = int(self.n_subtypes)
-        prior = Prior(
-            float(self.class_pseudo_items),
-            float(self.subtype_pseudo_items) / n_subtypes,
-            np.repeat(rows, n_subtypes, axis=1),
+        steps = EBCCSteps(annotations, self)
+        ends = (
+            self._climbed(steps, f"EBCC, start {s + 1} of {self.n_starts}")
+            for s in range(int(self.n_starts))
         )
-        votes = crowd.vote_proba(answers.votes(), gold)
-        rng = random_numbers(self.random_state)
-        tol = least_gain(self.tol, len(answers))
-
-        def update(rho: Array) -> tuple[Array, dict[str, float]]:
-            return updated(posterior_of(rho, answers, prior), answers, prior, gold)
-
-        best, found = -np.inf, None
-        for s in range(int(self.n_starts)):
-            rho = starting_rho(votes, n_subtypes, rng)
-            name = f"EBCC, start {s + 1} of {self.n_starts}"
-            with Trace(name, self.max_iter, self.progress) as trace:
-                rho = climb(update, rho, trace=trace, max_iter=self.max_iter, tol=tol)
-            if found is None or trace.last("bound") > best:
-                best, found = trace.last("bound"), (rho, trace)
-        assert found is not None
-        rho, trace = found
-        return self._learned(rho, answers, prior, rows), trace
-
-    def _learned(
-        self, rho: Array, answers: Answers, prior: Prior, rows: Array
-    ) -> Learned:
-        post = posterior_of(rho, answers, prior)
-        proba = rho.sum(-1)
-        matrices = ConfusionMatrices(rows, rows + crowd.soft_counts(answers, proba))
-        skills = Subtypes(
-            matrices.with_doubt(answers, proba),
-            prior.answers,
-            post.answers,
-            dirichlet.mean(post.subtypes),
-        )
-        return Learned(proba, dirichlet.mean(post.classes), skills)
+        rho, trace = max(ends, key=lambda end: end[1].last("bound"))
+        return steps.learned(rho), trace
 
     def _check_settings(self) -> None:
         whole_number(self.n_subtypes, "n_subtypes", most=100_000)
         whole_number(self.n_starts, "n_starts")
         for name in ("subtype_pseudo_items", "class_pseudo_items"):
-            wanted = f"above 0 and at most {crowd.LARGEST_PRIOR:g}"
-            number(
-                getattr(self, name),
-                name,
-                wanted,
-                lambda v: 0 < v <= crowd.LARGEST_PRIOR,
-            )
-
-    def _rows(self, annotations: Annotations) -> Array:
-        shape = annotations.codes.shape[2:]
-        spec = self.annotator_prior
-        if isinstance(spec, str) and spec == "published":
-            return published_prior(*shape)
-        return crowd.annotator_prior(spec, annotations.annotators, *shape)
+            crowd.check_pseudo_items(getattr(self, name), name)

@@ -3,20 +3,20 @@
 EM for the maximum a posteriori; the formulas are in :mod:`wisecrowd.maths.ability`.
 """
 
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 
 from wisecrowd._checks import number, one_of
+from wisecrowd._records import POSITIVE
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import Aggregator, Learned, Published
-from wisecrowd.fit.em import climb, least_gain
-from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd
+from wisecrowd.base import Aggregator, Learned, LearnedByEM, Published
+from wisecrowd.fit.em import Steps, Terms, with_bound
 from wisecrowd.maths.ability import (
     MEAN_ABILITY,
     Params,
@@ -74,7 +74,55 @@ def better_params(
     return split(found.x) if found.fun <= loss(start)[0] else params
 
 
-class GLAD(Published, Aggregator):
+class GLADSteps(Steps[State]):
+    """The loop of a model, which gets the easiness of the items."""
+
+    def __init__(self, annotations: Annotations, model: "GLAD") -> None:
+        super().__init__(annotations)
+        self.model, self.answers = model, class_answers(self.answers, "GLAD")
+        self.spread = Spread(float(model.ability_spread), float(model.easiness_spread))
+
+    def start(self) -> State:
+        """Return the votes, and average annotators and items."""
+        abilities = np.full(self.answers.n_annotators, MEAN_ABILITY)
+        return State(self.votes(), Params(abilities, np.zeros(self.answers.n_items)))
+
+    def update(self, state: State) -> tuple[State, Terms]:
+        """Learn the parameters from the classes, and the classes from them."""
+        answers, spread = self.answers, self.spread
+        right = answers.right_proba(state.proba)
+        params = better_params(state.params, right, answers, spread)
+        log_class = np.log(self.class_prior(state.proba))
+        evidence = evidence_per_item(logits(params, answers), answers)
+        proba, log_likelihood = self.e_step(evidence + log_class)
+        prior = log_prior(params, spread) + SMOOTHING * float(log_class.sum())
+        after = State(proba, params)
+        return after, with_bound(log_likelihood=log_likelihood, log_prior=prior)
+
+    def class_prior(self, proba: Float[np.ndarray, "N C"]) -> Array:
+        """Return the shares of the classes, equal or learned."""
+        mass = proba.sum(0) + SMOOTHING
+        if self.model.class_prior == "uniform":
+            mass = np.ones_like(mass)
+        return mass / mass.sum()
+
+    def learned(self, end: State) -> Learned:
+        """Return the abilities with the curvature at the maximum."""
+        self.model.easiness_ = np.exp(end.params.log_easiness)
+        curved = curvature(end.params, self.answers, self.spread)
+        skills = Ability(
+            mean=end.params.ability,
+            spread=1 / np.sqrt(curved.ability),
+            prior_spread=self.spread.ability,
+            easiness=float(np.exp(end.params.log_easiness.mean())),
+            n_classes=self.answers.n_classes,
+            n_answers=self.answers.n_answers,
+        )
+        return Learned(end.proba, self.class_prior(end.proba), skills)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GLAD(LearnedByEM, Published, Aggregator):
     """GLAD: an ability for every annotator, an easiness for every item, by EM.
 
     Finds the maximum a posteriori. Answers that are not classes (such as "can't
@@ -91,10 +139,7 @@ class GLAD(Published, Aggregator):
     ability_spread, easiness_spread : float
         Standard deviations of the Gaussian priors on the ability (mean 1) and on the
         log easiness (mean 0).
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`.
 
     Attributes
@@ -118,6 +163,14 @@ class GLAD(Published, Aggregator):
     True
     """
 
+    class_prior: Literal["uniform", "learned"] = "uniform"
+    ability_spread: float | int = 1.0
+    easiness_spread: float | int = 1.0
+    dependence: float | int | str | None = "learn"
+    max_iter: int = 1000
+    tol: float | int | None = 1e-7
+    progress: bool | None = None
+
     method = MethodInfo(
         name="glad",
         needs="answers",
@@ -135,71 +188,14 @@ class GLAD(Published, Aggregator):
 }""",
     )
     per_item = ("easiness_",)
+    easiness_: Annotated[Float[np.ndarray, " N"], POSITIVE] = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        class_prior: Literal["uniform", "learned"] = "uniform",
-        ability_spread: float | int = 1.0,
-        easiness_spread: float | int = 1.0,
-        dependence: float | int | str | None = "learn",
-        max_iter: int = 1000,
-        tol: float | int | None = 1e-7,
-        progress: bool | None = None,
-    ) -> None:
-        self.class_prior = class_prior
-        self.ability_spread = ability_spread
-        self.easiness_spread = easiness_spread
-        self.dependence = dependence
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
-
-    def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
+    def _steps(self, annotations: Annotations) -> "GLADSteps":
         one_of(self.class_prior, ("learned", "uniform"), "class_prior")
-        answers, gold = class_answers(annotations.codes, "GLAD"), annotations.gold_codes
         for name in ("ability_spread", "easiness_spread"):
             wanted = "a standard deviation, above 0 and at most 1e6"
             number(getattr(self, name), name, wanted, lambda v: 0 < v <= 1e6)
-        spread = Spread(float(self.ability_spread), float(self.easiness_spread))
-
-        def update(state: State) -> tuple[State, dict[str, float]]:
-            right = answers.right_proba(state.proba)
-            params = better_params(state.params, right, answers, spread)
-            log_class = np.log(self._class_prior(state.proba))
-            evidence = evidence_per_item(logits(params, answers), answers)
-            joint = crowd.clamped(evidence + log_class, gold)
-            proba, log_likelihood = crowd.posterior(joint)
-            terms = {
-                "log_likelihood": float(log_likelihood.sum()),
-                "log_prior": log_prior(params, spread)
-                + SMOOTHING * float(log_class.sum()),
-            }
-            return State(proba, params), {**terms, "bound": sum(terms.values())}
-
-        average = Params(
-            np.full(answers.n_annotators, MEAN_ABILITY), np.zeros(answers.n_items)
-        )
-        start = State(crowd.vote_proba(answers.votes(), gold), average)
-        tol = least_gain(self.tol, len(answers))
-        with Trace("GLAD", self.max_iter, self.progress) as trace:
-            end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
-        self.easiness_ = np.exp(end.params.log_easiness)
-        skills = Ability(
-            mean=end.params.ability,
-            spread=1 / np.sqrt(curvature(end.params, answers, spread).ability),
-            prior_spread=spread.ability,
-            easiness=float(np.exp(end.params.log_easiness.mean())),
-            n_classes=answers.n_classes,
-            n_answers=answers.n_answers,
-        )
-        return Learned(end.proba, self._class_prior(end.proba), skills), trace
-
-    def _class_prior(self, proba: Float[np.ndarray, "N C"]) -> Array:
-        mass = proba.sum(0) + SMOOTHING
-        if self.class_prior == "uniform":
-            mass = np.ones_like(mass)
-        return mass / mass.sum()
+        return GLADSteps(annotations, self)
 
     @property
     def ability_(self) -> Array:

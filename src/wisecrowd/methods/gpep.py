@@ -7,7 +7,8 @@ of z, and the kernel from EP's evidence.
 """
 
 import warnings
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -15,15 +16,22 @@ from scipy.optimize import minimize
 from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 
+from wisecrowd._records import LOG, record
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import BinaryClassifier, Learned, Published, WithConfusionMatrices
-from wisecrowd.fit.em import climb, least_gain, threads_for
-from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.base import (
+    BinaryClassifier,
+    Learned,
+    LearnedByEM,
+    Published,
+    WithConfusionMatrices,
+    WithKernel,
+)
+from wisecrowd.fit.em import ProcessSteps, Terms, with_bound
+from wisecrowd.maths import crowd
 from wisecrowd.maths import expectation_propagation as ep
 from wisecrowd.maths.expectation_propagation import Approximation, Sites
-from wisecrowd.maths.scaling import Scaling, scaling
+from wisecrowd.maths.scaling import Scaling
 from wisecrowd.maths.squared_exponential import (
     SquaredExponential,
     covariance,
@@ -31,11 +39,9 @@ from wisecrowd.maths.squared_exponential import (
     starting_kernel,
 )
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import ConfusionMatrices
 
 __all__ = ["GPEP"]
 
-SMOOTHING = 0.01  # of an answer everywhere: every logarithm stays finite
 KERNEL_STEPS = 3  # of L-BFGS between two updates of the annotators
 UNIT = 0.3  # of log v and log ℓ: about how far the first of these steps goes
 STEEP = 0.05  # nats per `UNIT`: where the slope is less, the kernel stays
@@ -64,17 +70,18 @@ class State(NamedTuple):
     converged: bool  # whether EP has
 
 
+@record
 class EPProcess(NamedTuple):
     """A fitted process: scaled items with answers or gold, their sites, the kernel.
 
     The factor of an N × N matrix is computed again for predictions, instead of kept.
     """
 
-    log_variance: float
-    log_scale: float
-    items: Float[np.ndarray, "N D"]
-    precision: Float[np.ndarray, " N"]
-    shift: Float[np.ndarray, " N"]
+    log_variance: Annotated[float, LOG]
+    log_scale: Annotated[float, LOG]
+    items: Float[np.ndarray, "n D"]
+    precision: Float[np.ndarray, " n"]
+    shift: Float[np.ndarray, " n"]
     scaling: Scaling
 
     def latent_moments(self, X: Float[np.ndarray, "n D"]) -> ep.Moments:
@@ -168,7 +175,47 @@ def best_start(
     return max(steps, key=lambda step: step.value)
 
 
-class GPEP(Published, WithConfusionMatrices, BinaryClassifier):
+class GPEPSteps(ProcessSteps[State]):
+    """The loop; its state has kernel and sites."""
+
+    def __init__(self, X: Array, annotations: Annotations, model: "GPEP") -> None:
+        super().__init__(X, annotations, model.annotator_prior, model.scaling)
+        self.n_rows = len(self.told)
+
+    def annotators_from(self, proba: Array) -> tuple[Array, Array]:
+        """Return the logs of the rates, and of the likelihood of the answers."""
+        log_rows = self.log_rows(proba)
+        like = crowd.evidence_per_item(self.answers, log_rows)
+        return log_rows, crowd.clamped(like, self.gold)
+
+    def start(self) -> State:
+        """Return the votes, and the best of a few kernels."""
+        votes = self.votes()
+        kernel, found = best_start(self.items, self.annotators_from(votes)[1])
+        return State(votes, kernel, found.sites, found.converged)
+
+    def update(self, state: State) -> tuple[State, Terms]:
+        """Learn the rates from the classes, and kernel and classes from them."""
+        log_rows, like = self.annotators_from(state.proba)
+        kernel, found = better_kernel(state.kernel, state.sites, self.items, like)
+        proba = two_columns(found.tilted.proba)
+        return State(proba, kernel, found.sites, found.converged), with_bound(
+            log_evidence=found.log_evidence,
+            log_prior_annotators=self.log_prior(log_rows),
+        )
+
+    def learned(self, end: State) -> Learned:
+        """Return rates and process, which predicts the other items."""
+        if not end.converged:
+            warnings.warn(NOT_CONVERGED, ConvergenceWarning, stacklevel=4)
+        process = EPProcess(*end.kernel, self.items, *end.sites, self.scaling)
+        proba = self.of_all_items(end.proba, process)
+        skills = self.skills(self.all_answers, proba)
+        return Learned(proba, proba.mean(0), skills, process)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GPEP(LearnedByEM, WithKernel, Published, WithConfusionMatrices, BinaryClassifier):
     """Rodrigues's estimator: a Gaussian process classifier learned with the annotators.
 
     Two classes, as published. The time grows with the cube of the number of items that
@@ -180,12 +227,8 @@ class GPEP(Published, WithConfusionMatrices, BinaryClassifier):
         Beta concentrations of sensitivity and specificity, as rows of confusion
         matrices; see :class:`Raykar`. "flat" is the paper's maximum likelihood, up to a
         hundredth of an answer.
-    scaling : {"auto", "each", "one", "none"}
-        Divide each feature by its own standard deviation, or all by one number. "auto"
-        uses one number if the standard deviations are similar.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
+    scaling, dependence
+        As in :class:`Raykar`.
     max_iter : int
         The most updates of the annotators. Between two of them, the kernel climbs the
         evidence by a few steps.
@@ -226,6 +269,13 @@ class GPEP(Published, WithConfusionMatrices, BinaryClassifier):
     [0, 1]
     """
 
+    annotator_prior: Any = "flat"
+    scaling: str = "auto"
+    dependence: float | int | str | None = "learn"
+    max_iter: int = 100
+    tol: float | int | None = 1e-5
+    progress: bool | None = None
+
     method = MethodInfo(
         name="gpep",
         needs="features",
@@ -244,23 +294,6 @@ class GPEP(Published, WithConfusionMatrices, BinaryClassifier):
 }""",
     )
 
-    def __init__(
-        self,
-        *,
-        annotator_prior: Any = "flat",
-        scaling: str = "auto",
-        dependence: float | int | str | None = "learn",
-        max_iter: int = 100,
-        tol: float | int | None = 1e-5,
-        progress: bool | None = None,
-    ) -> None:
-        self.annotator_prior = annotator_prior
-        self.scaling = scaling
-        self.dependence = dependence
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
-
     @property
     def sensitivity_(self) -> Array:
         """Probability of answering the second class where it is right, (A,)."""
@@ -271,82 +304,9 @@ class GPEP(Published, WithConfusionMatrices, BinaryClassifier):
         """Probability of answering the first class where it is right, (A,)."""
         return self.confusion_[:, 0, 0]
 
-    @property
-    def variance_(self) -> float:
-        """The variance of the kernel."""
-        return float(np.exp(self.learned_.classifier.log_variance))
-
-    @property
-    def length_scale_(self) -> float:
-        """The length-scale of the kernel, in units of the scaled features."""
-        return float(np.exp(self.learned_.classifier.log_scale))
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of updates."""
-        return len(self.trace_)
-
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
+    def _steps(self, X: Array, annotations: Annotations) -> GPEPSteps:
         self._check_two_classes(annotations)
-        answers, gold = annotations.codes, annotations.gold_codes
-        given = crowd.annotator_prior(
-            self.annotator_prior, annotations.annotators, *answers.shape[2:]
-        )
-        prior = np.maximum(given, 1.0) + SMOOTHING
-        scale = scaling(X, self.scaling)
-        # A flat site changes nothing, and its item would make every matrix larger.
-        told = np.flatnonzero((answers.n_per_item > 0) | (gold >= 0))
-        seen, gold_seen = answers.of_items(told), gold[told]
-        items = scale.apply(X[told], "float64")
-
-        def annotators_from(proba: Array) -> tuple[Array, Array]:
-            log_rows = dirichlet.log_mode(crowd.soft_counts(seen, proba), prior)
-            like = crowd.evidence_per_item(seen, log_rows)
-            return log_rows, crowd.clamped(like, gold_seen)
-
-        def update(state: State) -> tuple[State, dict[str, float]]:
-            log_rows, like = annotators_from(state.proba)
-            kernel, found = better_kernel(state.kernel, state.sites, items, like)
-            proba = two_columns(found.tilted.proba)
-            terms = {
-                "log_evidence": found.log_evidence,
-                "log_prior_annotators": float(((prior - 1) * log_rows).sum()),
-            }
-            bound = sum(terms.values())
-            after = State(proba, kernel, found.sites, found.converged)
-            return after, {**terms, "bound": bound}
-
-        votes = crowd.vote_proba(seen.votes(), gold_seen)
-        tol = least_gain(self.tol, len(answers))
-        with (
-            threads_for(len(told)),
-            Trace("GPEP", self.max_iter, self.progress) as trace,
-        ):
-            kernel, found = best_start(items, annotators_from(votes)[1])
-            start = State(votes, kernel, found.sites, found.converged)
-            end = climb(
-                update,
-                start,
-                trace=trace,
-                max_iter=self.max_iter,
-                tol=tol,
-                one_thread=False,
-            )
-        if not end.converged:
-            warnings.warn(NOT_CONVERGED, ConvergenceWarning, stacklevel=3)
-        process = EPProcess(*end.kernel, items, *end.sites, scale)
-        proba = np.empty((len(X), 2))
-        proba[told] = end.proba
-        if len(told) < len(X):
-            rest = np.setdiff1d(np.arange(len(X)), told)
-            proba[rest] = process.proba(X[rest])
-        counts = given + crowd.soft_counts(answers, proba)
-        skills = ConfusionMatrices(given, counts).with_doubt(answers, proba)
-        return Learned(proba, proba.mean(0), skills, process), trace
-
-    def _predict_proba(self, X: Array) -> Array:
-        process: EPProcess = self.learned_.classifier
-        return process.proba(X)
+        return GPEPSteps(X, annotations, self)
 
 
 def two_columns(proba: Float[np.ndarray, " N"]) -> Float[np.ndarray, "N 2"]:

@@ -1,5 +1,6 @@
 """Majority vote: the class that most annotators named."""
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from wisecrowd.skills.tally import vote_shares
 __all__ = ["MajorityVote"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MajorityVote(Aggregator):
     """The share of the votes, and the class with the most of them.
 
@@ -34,18 +36,15 @@ class MajorityVote(Aggregator):
     [0, 1]
     """
 
+    ties: Literal["random", "first"] = "random"
+    random_state: Any = 0
+
     method = MethodInfo(
         name="majority-vote",
         needs="answers",
         learns="nothing: everybody has one vote",
     )
     copies = 1
-
-    def __init__(
-        self, *, ties: Literal["random", "first"] = "random", random_state: Any = 0
-    ) -> None:
-        self.ties = ties
-        self.random_state = random_state
 
     def _fit(self, annotations: Annotations) -> tuple[Learned, Trace]:
         one_of(self.ties, ("random", "first"), "ties")

@@ -5,6 +5,7 @@ is Dawid and Skene's, with the regression in the place of the shares of the clas
 finds the maximum a posteriori: Dirichlet priors on the rows of R, a Gaussian on W.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,18 +13,20 @@ from jaxtyping import Float
 
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import CrowdClassifier, Learned, Published, WithConfusionMatrices
-from wisecrowd.fit.em import climb, least_gain
-from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd, dirichlet, logistic
+from wisecrowd.base import (
+    CrowdClassifier,
+    Learned,
+    LearnedByEM,
+    Published,
+    WithConfusionMatrices,
+)
+from wisecrowd.fit.em import MatrixSteps, Terms, with_bound
+from wisecrowd.maths import crowd, logistic
 from wisecrowd.maths.logistic import Logistic, Weights
 from wisecrowd.maths.scaling import scaling
 from wisecrowd.registry import MethodInfo
-from wisecrowd.skills import ConfusionMatrices
 
 __all__ = ["Raykar"]
-
-SMOOTHING = 0.01  # of an answer everywhere: every logarithm stays finite
 
 
 class State(NamedTuple):
@@ -33,7 +36,46 @@ class State(NamedTuple):
     weights: Weights
 
 
-class Raykar(Published, WithConfusionMatrices, CrowdClassifier):
+class RaykarSteps(MatrixSteps[State]):
+    """The loop, with the features and the settings of a model."""
+
+    def __init__(self, X: Array, annotations: Annotations, model: "Raykar") -> None:
+        super().__init__(annotations, model.annotator_prior)
+        n_classes = self.answers.n_classes
+        self.scaling = scaling(X, model.scaling)
+        self.X = self.scaling.apply(X, "float64")
+        self.precision = logistic.precision_of_columns(model.l2, X.shape[1], n_classes)
+        self.unit = logistic.units(self.X, n_classes, self.precision)
+
+    def start(self) -> State:
+        """Return the votes, and weights of zero."""
+        votes = self.votes()
+        return State(votes, logistic.starting_weights(votes, self.X.shape[1]))
+
+    def update(self, state: State) -> tuple[State, Terms]:
+        """Learn matrices and weights from the classes, and the classes from them."""
+        log_rows = self.log_rows(state.proba)
+        weights = logistic.better_weights(
+            state.weights, self.X, state.proba, self.precision, self.unit
+        )
+        joint = crowd.evidence_per_item(self.answers, log_rows)
+        joint += logistic.log_proba(weights, self.X)
+        proba, log_likelihood = self.e_step(joint)
+        return State(proba, weights), with_bound(
+            log_likelihood=log_likelihood,
+            log_prior_annotators=self.log_prior(log_rows),
+            log_prior_weights=logistic.log_prior(weights, self.precision),
+        )
+
+    def learned(self, end: State) -> Learned:
+        """Return the matrices and the regression."""
+        skills = self.skills(self.answers, end.proba)
+        regression = Logistic(*end.weights, self.scaling)
+        return Learned(end.proba, end.proba.mean(0), skills, regression)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Raykar(LearnedByEM, Published, WithConfusionMatrices, CrowdClassifier):
     """Raykar's estimator: a logistic regression learned with the annotators, by EM.
 
     Two classes have one vector of weights, as published; more have a multinomial
@@ -53,10 +95,7 @@ class Raykar(Published, WithConfusionMatrices, CrowdClassifier):
     scaling : {"auto", "each", "one", "none"}
         Divide each feature by its own standard deviation, or all by one number. "auto"
         uses one number if the standard deviations are similar.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`.
 
     Attributes
@@ -86,6 +125,14 @@ class Raykar(Published, WithConfusionMatrices, CrowdClassifier):
     [0, 1]
     """
 
+    l2: float | int | str = "auto"
+    annotator_prior: Any = "flat"
+    scaling: str = "auto"
+    dependence: float | int | str | None = "learn"
+    max_iter: int = 1000
+    tol: float | int | None = 1e-7
+    progress: bool | None = None
+
     method = MethodInfo(
         name="raykar",
         needs="features",
@@ -103,25 +150,6 @@ class Raykar(Published, WithConfusionMatrices, CrowdClassifier):
 }""",
     )
 
-    def __init__(
-        self,
-        *,
-        l2: float | int | str = "auto",
-        annotator_prior: Any = "flat",
-        scaling: str = "auto",
-        dependence: float | int | str | None = "learn",
-        max_iter: int = 1000,
-        tol: float | int | None = 1e-7,
-        progress: bool | None = None,
-    ) -> None:
-        self.l2 = l2
-        self.annotator_prior = annotator_prior
-        self.scaling = scaling
-        self.dependence = dependence
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
-
     @property
     def coef_(self) -> Array:
         """Weights of the features as they were given, (D, C)."""
@@ -135,51 +163,5 @@ class Raykar(Published, WithConfusionMatrices, CrowdClassifier):
         out: Array = found.bias - found.scaling.centre @ self.coef_
         return out
 
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.trace_)
-
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
-        answers, gold = annotations.codes, annotations.gold_codes
-        given = crowd.annotator_prior(
-            self.annotator_prior, annotations.annotators, *answers.shape[2:]
-        )
-        prior = np.maximum(given, 1.0) + SMOOTHING
-        scale = scaling(X, self.scaling)
-        scaled = scale.apply(X, "float64")
-        precision = logistic.precision_of_columns(
-            self.l2, X.shape[1], answers.n_classes
-        )
-        unit = logistic.units(scaled, answers.n_classes, precision)
-
-        def update(state: State) -> tuple[State, dict[str, float]]:
-            log_rows = dirichlet.log_mode(
-                crowd.soft_counts(answers, state.proba), prior
-            )
-            weights = logistic.better_weights(
-                state.weights, scaled, state.proba, precision, unit
-            )
-            joint = crowd.evidence_per_item(answers, log_rows)
-            joint += logistic.log_proba(weights, scaled)
-            proba, log_likelihood = crowd.posterior(crowd.clamped(joint, gold))
-            terms = {
-                "log_likelihood": float(log_likelihood.sum()),
-                "log_prior_annotators": float(((prior - 1) * log_rows).sum()),
-                "log_prior_weights": logistic.log_prior(weights, precision),
-            }
-            return State(proba, weights), {**terms, "bound": sum(terms.values())}
-
-        votes = crowd.vote_proba(answers.votes(), gold)
-        start = State(votes, logistic.starting_weights(votes, X.shape[1]))
-        tol = least_gain(self.tol, len(answers))
-        with Trace("Raykar", self.max_iter, self.progress) as trace:
-            end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
-        counts = given + crowd.soft_counts(answers, end.proba)
-        skills = ConfusionMatrices(given, counts).with_doubt(answers, end.proba)
-        regression = Logistic(*end.weights, scale)
-        return Learned(end.proba, end.proba.mean(0), skills, regression), trace
-
-    def _predict_proba(self, X: Array) -> Array:
-        regression: Logistic = self.learned_.classifier
-        return regression.proba(X)
+    def _steps(self, X: Array, annotations: Annotations) -> RaykarSteps:
+        return RaykarSteps(X, annotations, self)

@@ -5,6 +5,7 @@ two classes this is the published model; with more, every wrong class is equally
 EM for the maximum a posteriori, with Gaussian priors on the weights.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,10 @@ from jaxtyping import Float
 from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import CrowdClassifier, Learned, Published
+from wisecrowd.base import CrowdClassifier, Learned, LearnedByEM, Published
 from wisecrowd.features import checked_features
-from wisecrowd.fit.em import climb, least_gain
-from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import ability, crowd, logistic
+from wisecrowd.fit.em import Steps, Terms, with_bound
+from wisecrowd.maths import ability, logistic
 from wisecrowd.maths import reliability_by_features as reliability
 from wisecrowd.maths.logistic import Logistic, Weights
 from wisecrowd.maths.reliability_by_features import Params, Precision
@@ -49,7 +49,60 @@ def annotator_precision(l2: float | int | str, n_features: int) -> Precision:
     return Precision(float(l2), OFFSET_PRECISION)
 
 
-class Yan(Published, CrowdClassifier):
+class YanSteps(Steps[State]):
+    """The loop, with the features and the settings of a model."""
+
+    def __init__(self, X: Array, annotations: Annotations, model: "Yan") -> None:
+        super().__init__(annotations)
+        self.all_answers = self.answers
+        self.answers = ability.class_answers(self.answers, "Yan")
+        n_features, n_classes = X.shape[1], self.answers.n_classes
+        self.of_classes = logistic.precision_of_columns(model.l2, n_features, n_classes)
+        self.of_annotators = annotator_precision(model.annotator_l2, n_features)
+        self.scaling = scaling(X, model.scaling)
+        self.X = self.scaling.apply(X, "float64")
+        self.unit = logistic.units(self.X, n_classes, self.of_classes)
+        self.own_unit = reliability.units(self.X, self.answers, self.of_annotators)
+
+    def start(self) -> State:
+        """Return the votes, and weights of zero."""
+        votes, n_annotators = self.votes(), self.answers.n_annotators
+        weights = np.zeros((n_annotators, self.X.shape[1]))
+        offset = np.full(n_annotators, ability.MEAN_ABILITY)
+        of_classes = logistic.starting_weights(votes, self.X.shape[1])
+        return State(votes, of_classes, Params(weights, offset))
+
+    def update(self, state: State) -> tuple[State, Terms]:
+        """Learn both regressions from the classes, and the classes from them."""
+        right = self.answers.right_proba(state.proba)
+        annotators = reliability.better_params(
+            state.annotators, right, self.X, self.answers, self.of_annotators,
+            self.own_unit,
+        )  # fmt: skip
+        weights = logistic.better_weights(
+            state.weights, self.X, state.proba, self.of_classes, self.unit
+        )
+        s = reliability.logits(annotators, self.X, self.answers)
+        joint = ability.evidence_per_item(s, self.answers)
+        joint += logistic.log_proba(weights, self.X)
+        proba, log_likelihood = self.e_step(joint)
+        of_annotators = reliability.log_prior(annotators, self.of_annotators)
+        return State(proba, weights, annotators), with_bound(
+            log_likelihood=log_likelihood,
+            log_prior_annotators=of_annotators,
+            log_prior_weights=logistic.log_prior(weights, self.of_classes),
+        )
+
+    def learned(self, end: State) -> Learned:
+        """Return both regressions; all answers are counted against the labels."""
+        tally = Tally.of(self.all_answers, end.proba)
+        skills = ByFeatures(tally, *end.annotators, self.scaling)
+        regression = Logistic(*end.weights, self.scaling)
+        return Learned(end.proba, end.proba.mean(0), skills, regression)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Yan(LearnedByEM, Published, CrowdClassifier):
     """Yan's estimator: who is right depends on the item, by EM.
 
     A logistic (two classes, as published) or multinomial regression learns the classes.
@@ -65,13 +118,9 @@ class Yan(Published, CrowdClassifier):
     annotator_l2 : "auto" or float
         Precision of the Gaussian prior of the annotators' weights. "auto" is twice the
         number of features.
-    scaling : {"auto", "each", "one", "none"}
-        Divide each feature by its own standard deviation, or all by one number. "auto"
-        uses one number if the standard deviations are similar.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    scaling
+        As in :class:`Raykar`.
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`.
 
     Attributes
@@ -99,6 +148,14 @@ class Yan(Published, CrowdClassifier):
     True
     """
 
+    l2: float | int | str = "auto"
+    annotator_l2: float | int | str = "auto"
+    scaling: str = "auto"
+    dependence: float | int | str | None = "learn"
+    max_iter: int = 1000
+    tol: float | int | None = 1e-6
+    progress: bool | None = None
+
     method = MethodInfo(
         name="yan",
         needs="features",
@@ -116,85 +173,10 @@ class Yan(Published, CrowdClassifier):
 }""",
     )
 
-    def __init__(
-        self,
-        *,
-        l2: float | int | str = "auto",
-        annotator_l2: float | int | str = "auto",
-        scaling: str = "auto",
-        dependence: float | int | str | None = "learn",
-        max_iter: int = 1000,
-        tol: float | int | None = 1e-6,
-        progress: bool | None = None,
-    ) -> None:
-        self.l2 = l2
-        self.annotator_l2 = annotator_l2
-        self.scaling = scaling
-        self.dependence = dependence
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.trace_)
-
     def right_proba(self, X: Any) -> Array:
         """Return the probability that each annotator is right on new items, (n, A)."""
         skills: ByFeatures = self.learned_.skills
         return skills.right_proba(checked_features(self, X, reset=False))
 
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
-        gold = annotations.gold_codes
-        answers = ability.class_answers(annotations.codes, "Yan")
-        n_features, n_classes = X.shape[1], answers.n_classes
-        of_classes = logistic.precision_of_columns(self.l2, n_features, n_classes)
-        of_annotators = annotator_precision(self.annotator_l2, n_features)
-        scale = scaling(X, self.scaling)
-        scaled = scale.apply(X, "float64")
-        unit = logistic.units(scaled, n_classes, of_classes)
-        own_unit = reliability.units(scaled, answers, of_annotators)
-
-        def update(state: State) -> tuple[State, dict[str, float]]:
-            right = answers.right_proba(state.proba)
-            annotators = reliability.better_params(
-                state.annotators, right, scaled, answers, of_annotators, own_unit
-            )
-            weights = logistic.better_weights(
-                state.weights, scaled, state.proba, of_classes, unit
-            )
-            s = reliability.logits(annotators, scaled, answers)
-            joint = ability.evidence_per_item(s, answers)
-            joint += logistic.log_proba(weights, scaled)
-            proba, log_likelihood = crowd.posterior(crowd.clamped(joint, gold))
-            terms = {
-                "log_likelihood": float(log_likelihood.sum()),
-                "log_prior_annotators": reliability.log_prior(
-                    annotators, of_annotators
-                ),
-                "log_prior_weights": logistic.log_prior(weights, of_classes),
-            }
-            bound = sum(terms.values())
-            return State(proba, weights, annotators), {**terms, "bound": bound}
-
-        votes = crowd.vote_proba(answers.votes(), gold)
-        start = State(
-            votes,
-            logistic.starting_weights(votes, n_features),
-            Params(
-                np.zeros((answers.n_annotators, n_features)),
-                np.full(answers.n_annotators, ability.MEAN_ABILITY),
-            ),
-        )
-        tol = least_gain(self.tol, len(answers))
-        with Trace("Yan", self.max_iter, self.progress) as trace:
-            end = climb(update, start, trace=trace, max_iter=self.max_iter, tol=tol)
-        tally = Tally.of(annotations.codes, end.proba)
-        skills = ByFeatures(tally, *end.annotators, scale)
-        regression = Logistic(*end.weights, scale)
-        return Learned(end.proba, end.proba.mean(0), skills, regression), trace
-
-    def _predict_proba(self, X: Array) -> Array:
-        regression: Logistic = self.learned_.classifier
-        return regression.proba(X)
+    def _steps(self, X: Array, annotations: Annotations) -> YanSteps:
+        return YanSteps(X, annotations, self)

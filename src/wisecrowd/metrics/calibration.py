@@ -1,14 +1,18 @@
 """How right and how sure labels are, estimated from some items of a known class."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.stats import beta
 
+from wisecrowd._records import COUNT, PROBA, Limits, record
 from wisecrowd.metrics.probability import SMALLEST_PROBABILITY
 
+DIFFERENCE = Limits(most=1.0)  # of two probabilities
 
+
+@record
 class Calibration(NamedTuple):
     """An estimate from `n_gold` items, each predicted as if its class were not known.
 
@@ -28,16 +32,16 @@ class Calibration(NamedTuple):
         Probability that an interval holds the figure of all items.
     """
 
-    n_gold: int
-    accuracy: float
-    accuracy_low: float
-    accuracy_high: float
-    confidence: float
-    overconfidence: float
-    overconfidence_low: float
-    overconfidence_high: float
-    log_loss: float
-    level: float
+    n_gold: Annotated[int, COUNT]
+    accuracy: Annotated[float, PROBA]
+    accuracy_low: Annotated[float, PROBA]
+    accuracy_high: Annotated[float, PROBA]
+    confidence: Annotated[float, PROBA]
+    overconfidence: Annotated[float, DIFFERENCE]
+    overconfidence_low: Annotated[float, DIFFERENCE]
+    overconfidence_high: Annotated[float, DIFFERENCE]
+    log_loss: Annotated[float, COUNT]
+    level: Annotated[float, PROBA]
 
 
 def calibration(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from wisecrowd import _records as records
 from wisecrowd._checks import InputError
 from wisecrowd._types import Array
-from wisecrowd.persist import records
 
 Tensors = dict[str, Array]
 WASTE = 400  # bytes of an array of texts per character that it has

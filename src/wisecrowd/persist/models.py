@@ -5,14 +5,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import safetensors
 from safetensors.numpy import load as unpacked
 from safetensors.numpy import save as packed
 from sklearn.utils.validation import check_is_fitted
 
 from wisecrowd._checks import InputError, listed
+from wisecrowd._records import (
+    Sizes,
+    Unfit,
+    check,
+    check_record,
+    hints_of,
+    is_record,
+    of_type,
+)  # fmt: skip
 from wisecrowd._shown import IN_MEMORY
 from wisecrowd._version import __version__
+from wisecrowd.base import WithConfusionMatrices
 from wisecrowd.persist.encoding import Tensors, decoded_all, encoded_all
 from wisecrowd.persist.files import (
     FORMAT,
@@ -23,8 +35,8 @@ from wisecrowd.persist.files import (
     warn_if_mixed,
     write_files,
 )
-from wisecrowd.persist.validation import Unfit, check_model
-from wisecrowd.registry import METHODS
+from wisecrowd.registry import METHODS, entries
+from wisecrowd.skills import ConfusionMatrices
 
 
 def save(
@@ -130,7 +142,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         settings = decoded_all(body["settings"], tensors)
         fitted = decoded_all(body["fitted"], tensors)
         model = _rebuilt(body["class"], settings, fitted)
-        check_model(model)
+        _check_model(model)
         return model
     except InputError:
         raise
@@ -147,10 +159,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _public_class(name: Any) -> type | None:
-    """Return the method of that class name; the file's word is not trusted."""
-    kinds = {kind.__name__: kind for kind in METHODS.values()}
-    found: type | None = kinds.get(name)
-    return found
+    """Return the method of that class name; no other class is ever imported."""
+    names = {entry.kind: method for method, entry in entries().items()}
+    return METHODS[names[name]] if name in names else None
 
 
 def _fitted_state(model: Any, settings: dict[str, Any]) -> dict[str, Any]:
@@ -183,3 +194,56 @@ def _rebuilt(name: str, settings: dict[str, Any], fitted: dict[str, Any]) -> Any
             raise ValueError(f"{attribute!r} is not a fitted attribute")
         setattr(model, attribute, value)
     return model
+
+
+# -- whether a file's model can have been fitted ------------------------------------
+
+
+def _check_model(model: Any) -> None:
+    """Raise `Unfit` if a model could not have been fitted.
+
+    Its fitted attributes are what the annotations of its class and of its records say.
+    """
+    kind: Any = type(model)
+    sizes, hints = _check_vocabularies(model), hints_of(kind)
+    fitted = {k: hint for k, hint in hints.items() if k.endswith("_") and k != "_"}
+    if "n_features_in_" in fitted:
+        n_features = _attribute(model, "n_features_in_")
+        check(n_features, fitted["n_features_in_"], "n_features_in_", sizes)
+        sizes["D"] = n_features
+        names = getattr(model, "feature_names_in_", None)
+        if names is not None and np.shape(names) != (n_features,):
+            raise Unfit("feature_names_in_ does not name every feature")
+    if hasattr(model, "_check_settings"):
+        model._check_settings()
+    for name, value in model.get_params(deep=False).items():
+        if is_record(value):
+            check_record(value, name, sizes)
+    for name, hint in fitted.items():
+        check(_attribute(model, name), hint, name, sizes)
+    if "n_features_in_" in fitted:
+        check_record(model.learned_.classifier, "classifier", sizes)
+    if isinstance(model, WithConfusionMatrices):
+        of_type(model.learned_.skills, "skills", ConfusionMatrices)
+    model._check_file(sizes)
+
+
+def _check_vocabularies(model: Any) -> Sizes:
+    names = {"C": "classes_", "K": "answers_", "A": "annotators_", "N": "items_"}
+    sizes = {}
+    for axis, name in names.items():
+        values = of_type(_attribute(model, name), name, np.ndarray)
+        if values.ndim != 1 or not len(values) or values.dtype.kind not in "OUiubM":
+            raise Unfit(f"{name} is not a list of names")
+        if not pd.Index(values).is_unique:
+            raise Unfit(f"{name} has a name twice")
+        sizes[axis] = len(values)
+    if not np.array_equal(model.answers_[: sizes["C"]], model.classes_):
+        raise Unfit("the classes are not the first answers")
+    return sizes
+
+
+def _attribute(model: Any, name: str) -> Any:
+    if name not in vars(model):
+        raise Unfit(f"{name} is missing")
+    return vars(model)[name]

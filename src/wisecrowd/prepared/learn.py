@@ -21,13 +21,12 @@ from wisecrowd.fit.consensus import (
     labels_by,
     predicted,
 )
-from wisecrowd.fit.em import climb, least_gain
+from wisecrowd.fit.em import SMOOTHING, climb, least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import climb_with_prior
 from wisecrowd.maths import crowd, dirichlet, pairs, pool, together
 from wisecrowd.maths.pool import Reading, Witnesses
 from wisecrowd.methods.dawid_skene import (
-    SMOOTHING,
     Params,
     class_shares,
     log_prior,

@@ -1,6 +1,7 @@
 """One ability per annotator, as in GLAD, with a Gaussian (Laplace) posterior."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ from jaxtyping import Float, Int
 from scipy.special import expit
 from scipy.stats import norm
 
+from wisecrowd._records import POSITIVE, record
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import ability as maths
@@ -15,6 +17,7 @@ from wisecrowd.maths import crowd
 from wisecrowd.skills.summary import SPAMMER_PRIOR, informativeness
 
 
+@record
 @dataclass(frozen=True, eq=False)
 class Ability:
     """Log odds of a right answer on an item of easiness one, per annotator.
@@ -32,11 +35,11 @@ class Ability:
     """
 
     mean: Float[np.ndarray, " A"]
-    spread: Float[np.ndarray, " A"]
-    prior_spread: float
-    easiness: float
-    n_classes: int
-    n_answers: int
+    spread: Annotated[Float[np.ndarray, " A"], POSITIVE]
+    prior_spread: Annotated[float, POSITIVE]
+    easiness: Annotated[float, POSITIVE]
+    n_classes: Annotated[int, "C"]
+    n_answers: Annotated[int, "K"]
 
     def confusion(self) -> Float[np.ndarray, "A C K"]:
         """Return the matrices at the typical easiness: σ(x) on the diagonal."""
@@ -98,11 +101,7 @@ class Ability:
         return replace(self, mean=mean, spread=spread)
 
     def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"]
     ) -> Float[np.ndarray, "N C"]:
         """p(z | answers) of items with the typical easiness."""
         named = answers.some(answers.answer < answers.n_classes)

@@ -3,20 +3,21 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float, Int
 from scipy.special import expit
 
+from wisecrowd._records import record
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import ability, crowd
 from wisecrowd.maths.reliability_by_features import Params, logits
 from wisecrowd.maths.scaling import Scaling
-from wisecrowd.skills.tally import Tally
+from wisecrowd.skills.tally import Counted, Tally
 
 
+@record
 @dataclass(frozen=True, eq=False)
-class ByFeatures:
+class ByFeatures(Counted):
     """Log odds of a right answer, w[a] · x + γ[a], per annotator.
 
     Attributes
@@ -38,20 +39,6 @@ class ByFeatures:
     offset: Float[np.ndarray, " A"]
     scaling: Scaling
     features: Float[np.ndarray, "N D"] | None = None
-
-    def confusion(self) -> Float[np.ndarray, "A C K"]:
-        """Return the shares of the answers given the labels, smoothed."""
-        return self.tally.confusion()
-
-    def interval(self, level: float) -> tuple[Array, Array]:
-        """Return the interval of every share."""
-        return self.tally.interval(level)
-
-    def summary(
-        self, class_prior: Float[np.ndarray, " C"], level: float
-    ) -> pd.DataFrame:
-        """Return one row per annotator."""
-        return self.tally.summary(class_prior, level)
 
     def chosen(self, where: Int[np.ndarray, " B"]) -> "ByFeatures":
         """Return the skills of some annotators; one never seen has the prior's."""
@@ -75,11 +62,7 @@ class ByFeatures:
         return out
 
     def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"]
     ) -> Float[np.ndarray, "N C"]:
         """p(z | x, answers); answers that do not name a class say nothing."""
         named = answers.some(answers.answer < answers.n_classes)

@@ -5,16 +5,18 @@ counts of the answers. α is given, or learned from the whole crowd.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
+from wisecrowd._records import NOT_NEGATIVE, PROBA, PSEUDO_COUNT, record
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.pool import Pooled
+from wisecrowd.skills.part import ByConfusion
 from wisecrowd.skills.summary import summary_of_counts
 
 DOUBT = 0.5
@@ -22,8 +24,9 @@ DOUBT = 0.5
 where the crowd gives reason to doubt its matrices."""
 
 
+@record
 @dataclass(frozen=True, eq=False)
-class ConfusionMatrices:
+class ConfusionMatrices(ByConfusion):
     """Dirichlet concentrations of every annotator's rows.
 
     Attributes
@@ -45,12 +48,12 @@ class ConfusionMatrices:
         answer.
     """
 
-    prior: Float[np.ndarray, "P C K"]
-    counts: Float[np.ndarray, "A C K"]
+    prior: Annotated[Float[np.ndarray, "P C K"], PSEUDO_COUNT]
+    counts: Annotated[Float[np.ndarray, "A C K"], PSEUDO_COUNT]
     hyper: crowd.Hyperprior | None = None
-    hit_variance: Float[np.ndarray, " A"] | None = None
-    n_compared: Float[np.ndarray, " A"] | None = None
-    doubt: float = 0.0
+    hit_variance: Annotated[Float[np.ndarray, " A"] | None, NOT_NEGATIVE] = None
+    n_compared: Annotated[Float[np.ndarray, " A"] | None, NOT_NEGATIVE] = None
+    doubt: Annotated[float, PROBA] = 0.0
 
     @classmethod
     def before_answers(
@@ -177,14 +180,3 @@ class ConfusionMatrices:
             return prior
         mean = dirichlet.mean(self.counts[answered]).mean(0, keepdims=True)
         return mean * prior.sum(-1, keepdims=True)
-
-    def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
-    ) -> Float[np.ndarray, "N C"]:
-        """p(z | answers): given the skills, the mean confusion is exact."""
-        said = crowd.evidence_per_item(answers, np.log(self.confusion()))
-        return crowd.posterior(log_prior + said)[0]

@@ -1,18 +1,19 @@
 """Skills that a layer of a network learned: crowd layers and CoNAL."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Bool, Float, Int
 from scipy.special import expit, log_softmax, softmax
 
+from wisecrowd._records import PROBA, SHARES, record
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.scaling import Scaling
-from wisecrowd.skills.tally import Tally
+from wisecrowd.skills.part import ByConfusion
+from wisecrowd.skills.tally import Counted, Tally
 
 ROWS = 10_000  # answers at a time, where each has a matrix of its own
 
@@ -37,8 +38,9 @@ def interval_of(
     return dirichlet.interval(confusion * n_rows, level)
 
 
+@record
 @dataclass(frozen=True, eq=False)
-class LayerMatrices:
+class LayerMatrices(Counted, ByConfusion):
     """Confusion matrices that a crowd layer learned.
 
     An annotator without answers, or a new one, has the mean matrix of the crowd.
@@ -52,7 +54,7 @@ class LayerMatrices:
     """
 
     tally: Tally
-    matrices: Float[np.ndarray, "A C K"]
+    matrices: Annotated[Float[np.ndarray, "A C K"], SHARES]
 
     @classmethod
     def of(
@@ -75,12 +77,6 @@ class LayerMatrices:
         """Return the interval of every entry."""
         return interval_of(self.matrices, self.tally, level)
 
-    def summary(
-        self, class_prior: Float[np.ndarray, " C"], level: float
-    ) -> pd.DataFrame:
-        """Return one row per annotator: the agreement with the labels."""
-        return self.tally.summary(class_prior, level)
-
     def chosen(self, where: Int[np.ndarray, " B"]) -> "LayerMatrices":
         """Return the skills of some annotators; one never seen has the crowd's."""
         answered = self.tally.table.sum((1, 2)) > 0
@@ -88,18 +84,8 @@ class LayerMatrices:
         matrices = np.concatenate([self.matrices, new])[where]
         return LayerMatrices(self.tally.chosen(where), matrices)
 
-    def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
-    ) -> Float[np.ndarray, "N C"]:
-        """p(z | x, answers) ∝ p(z | x) Π R[a, z, y]."""
-        said = crowd.evidence_per_item(answers, np.log(self.matrices))
-        return crowd.posterior(said + log_prior)[0]
 
-
+@record
 class Mixing(NamedTuple):
     """What decides how much an answer follows the common confusions.
 
@@ -124,8 +110,9 @@ def of_length_one(vectors: Float[np.ndarray, "n E"]) -> Float[np.ndarray, "n E"]
     return vectors / np.maximum(length, np.finfo(np.float32).tiny)
 
 
+@record
 @dataclass(frozen=True, eq=False)
-class CommonConfusions:
+class CommonConfusions(Counted):
     """A confusion matrix that all share, and one of each annotator's own (CoNAL).
 
     An annotator without answers, or a new one, has the mean matrix of the crowd and
@@ -152,9 +139,9 @@ class CommonConfusions:
     """
 
     tally: Tally
-    common: Float[np.ndarray, "C K"]
-    own: Float[np.ndarray, "A C K"]
-    mean_share: Float[np.ndarray, " A"]
+    common: Annotated[Float[np.ndarray, "C K"], SHARES]
+    own: Annotated[Float[np.ndarray, "A C K"], SHARES]
+    mean_share: Annotated[Float[np.ndarray, " A"], PROBA]
     mixing: Mixing
     scaling: Scaling
     features: Float[np.ndarray, "N D"] | None = None
@@ -170,12 +157,6 @@ class CommonConfusions:
     def interval(self, level: float) -> tuple[Array, Array]:
         """Return the interval of every entry."""
         return interval_of(self.confusion(), self.tally, level)
-
-    def summary(
-        self, class_prior: Float[np.ndarray, " C"], level: float
-    ) -> pd.DataFrame:
-        """Return one row per annotator: the agreement with the labels."""
-        return self.tally.summary(class_prior, level)
 
     def chosen(self, where: Int[np.ndarray, " B"]) -> "CommonConfusions":
         """Return the skills of some annotators; one never seen has the crowd's."""
@@ -227,11 +208,7 @@ class CommonConfusions:
         return out
 
     def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"]
     ) -> Float[np.ndarray, "N C"]:
         """p(z | x, answers), each answer with the share of its item and annotator."""
         return crowd.posterior(self.evidence(answers) + log_prior)[0]

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
+from wisecrowd.maths import crowd
 
 AnySkills = TypeVar("AnySkills", bound="Skills")
 AnyLearnable = TypeVar("AnyLearnable", bound="LearnableSkills")
@@ -35,16 +36,12 @@ class Skills(Protocol):
         """Return the skills of some annotators; -1 stands for one never seen."""
 
     def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"]
     ) -> Float[np.ndarray, "N C"]:
         """Return p(class | answers) of new items.
 
         `log_prior` is what is known besides the answers: the shares of the classes, or
-        what a classifier says `of_features`.
+        what a classifier says of the features.
         """
 
 
@@ -78,3 +75,35 @@ class LearnableSkills(Protocol):
 
     def log_hyperprior(self) -> float:
         """Return the log density of a learned prior, which the bound adds."""
+
+
+class ByConfusion:
+    """Skills whose confusion matrices are all that a new answer needs."""
+
+    def label_proba(
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"]
+    ) -> Float[np.ndarray, "N C"]:
+        """p(z | answers) ∝ p(z) Π R[a, z, y]."""
+        confusion: Array = self.confusion()  # type: ignore[attr-defined]
+        said = crowd.evidence_per_item(answers, np.log(confusion))
+        return crowd.posterior(log_prior + said)[0]
+
+
+class NothingToLearn:
+    """Skills that stay as they are: what the annotators say is settled."""
+
+    def updated(
+        self: AnyLearnable, statistics: Float[np.ndarray, "A C K"]
+    ) -> AnyLearnable:
+        """Return the same."""
+        return self
+
+    with_statistics = updated
+
+    def divergence(self) -> float:
+        """Return 0: nothing is uncertain."""
+        return 0.0
+
+    def log_hyperprior(self) -> float:
+        """Return 0: there is no prior."""
+        return 0.0

@@ -6,10 +6,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from wisecrowd.answers import Answers
+from wisecrowd.skills.part import NothingToLearn
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class Settled(NothingToLearn):
     """Labels from which a classifier is learned again, as the part of the annotators.
 
     Attributes
@@ -33,15 +34,3 @@ class Settled:
     ) -> Float[np.ndarray, "0 0 0"]:
         """Return nothing: there is nothing to learn."""
         return np.zeros((0, 0, 0))
-
-    def updated(self, statistics: Float[np.ndarray, "0 0 0"]) -> "Settled":
-        """Return the same: there is nothing to learn."""
-        return self
-
-    def divergence(self) -> float:
-        """Return 0: nothing is uncertain."""
-        return 0.0
-
-    def log_hyperprior(self) -> float:
-        """Return 0: there is no prior."""
-        return 0.0

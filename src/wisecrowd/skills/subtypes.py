@@ -1,17 +1,20 @@
 """Confusion matrices for every subtype of a class, as in EBCC."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
+from wisecrowd._records import POSITIVE, PSEUDO_COUNT, Sizes, record
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.skills.confusion_matrices import ConfusionMatrices
 
 
+@record
 @dataclass(frozen=True, eq=False)
 class Subtypes:
     """A Dirichlet posterior of every annotator's answers to every subtype.
@@ -32,9 +35,14 @@ class Subtypes:
     """
 
     matrices: ConfusionMatrices
-    prior: Float[np.ndarray, "P CM K"]
-    counts: Float[np.ndarray, "A CM K"]
-    shares: Float[np.ndarray, "C M"]
+    prior: Annotated[Float[np.ndarray, "P CM K"], PSEUDO_COUNT]
+    counts: Annotated[Float[np.ndarray, "A CM K"], PSEUDO_COUNT]
+    shares: Annotated[Float[np.ndarray, "C M"], POSITIVE._replace(sums=True)]
+
+    def unfit(self, sizes: Sizes) -> str:
+        """Return what is wrong with skills from a file."""
+        alike = self.prior.shape[1] == self.shares.size
+        return "" if alike else "shares is of another number of subtypes"
 
     def confusion(self) -> Float[np.ndarray, "A C K"]:
         """Return the posterior mean, over all subtypes of a class."""
@@ -60,11 +68,7 @@ class Subtypes:
         )
 
     def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"]
     ) -> Float[np.ndarray, "N C"]:
         """p(z | answers) ∝ Σₘ p(z) p(m | z) Π E[v], the sum over the subtypes of z."""
         said = crowd.evidence_per_item(answers, np.log(dirichlet.mean(self.counts)))

@@ -1,21 +1,25 @@
 """Skills of methods that learn nothing about annotators: their answers are counted."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
 from wisecrowd._checks import random_numbers
+from wisecrowd._records import CLOSE, MAX_COUNT, Limits, record
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet
+from wisecrowd.skills.part import ByConfusion, NothingToLearn
 from wisecrowd.skills.summary import summary_of_counts
 
 SMOOTHING = 1.0  # answers that everybody is granted in every cell
+AnyCounted = TypeVar("AnyCounted", bound="Counted")
 
 
+@record
 @dataclass(frozen=True, eq=False)
 class Tally:
     """How often each annotator gave each answer to the items of each class.
@@ -23,7 +27,7 @@ class Tally:
     The classes are the method's own labels: an accuracy is the agreement with them.
     """
 
-    table: Float[np.ndarray, "A C K"]
+    table: Annotated[Float[np.ndarray, "A C K"], Limits(-CLOSE, most=MAX_COUNT)]
     hit_variance: Float[np.ndarray, " A"]
 
     @classmethod
@@ -61,8 +65,40 @@ class Tally:
         return Tally(np.concatenate([self.table, empty])[where], doubt[where])
 
 
+class Counted:
+    """Skills of which a report says how the answers agree with the labels.
+
+    Attributes
+    ----------
+    tally : Tally
+        The answers counted against the labels.
+    """
+
+    tally: Tally
+
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return the shares of the answers given the labels, smoothed."""
+        return self.tally.confusion()
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return the interval of every share."""
+        return self.tally.interval(level)
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator: the agreement with the labels."""
+        return self.tally.summary(class_prior, level)
+
+    def chosen(self: AnyCounted, where: Int[np.ndarray, " B"]) -> AnyCounted:
+        """Return the skills of some annotators; for one never seen, nothing counts."""
+        found: Any = self
+        return replace(found, tally=self.tally.chosen(where))
+
+
+@record
 @dataclass(frozen=True, eq=False)
-class Votes:
+class Votes(Counted):
     """Every annotator has one vote.
 
     Attributes
@@ -79,30 +115,8 @@ class Votes:
     ties: str = "random"
     seed: int | None = 0
 
-    def confusion(self) -> Float[np.ndarray, "A C K"]:
-        """Return the shares of the answers given the majority's class."""
-        return self.tally.confusion()
-
-    def interval(self, level: float) -> tuple[Array, Array]:
-        """Return the interval of every share."""
-        return self.tally.interval(level)
-
-    def summary(
-        self, class_prior: Float[np.ndarray, " C"], level: float
-    ) -> pd.DataFrame:
-        """Return one row per annotator: the agreement with the majority."""
-        return self.tally.summary(class_prior, level)
-
-    def chosen(self, where: Int[np.ndarray, " B"]) -> "Votes":
-        """Return the same votes: everybody has one."""
-        return replace(self, tally=self.tally.chosen(where))
-
     def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
+        self, answers: Answers, log_prior: Float[np.ndarray, "#N C"]
     ) -> Float[np.ndarray, "N C"]:
         """Return the share of the votes for each class; uniform without a vote.
 
@@ -129,9 +143,13 @@ def tie_breaks(n_items: int, n_classes: int, rng: np.random.RandomState) -> Arra
     return np.argsort(rng.random_sample((n_items, n_classes)), axis=1) * 1e-9
 
 
+@record
 @dataclass(frozen=True, eq=False)
-class Trusted:
-    """Every answer is right: what a classifier without a crowd takes its labels for."""
+class Trusted(Counted, NothingToLearn, ByConfusion):
+    """Every answer is right: what a classifier without a crowd takes its labels for.
+
+    A new answer is not gold: it has the accuracy that the labels had.
+    """
 
     tally: Tally
 
@@ -148,56 +166,8 @@ class Trusted:
         """Return the soft counts, for the report only."""
         return crowd.soft_counts(answers, proba)
 
-    def updated(self, statistics: Float[np.ndarray, "A C K"]) -> "Trusted":
-        """Return the same: there is nothing to learn."""
-        return self
-
-    def with_statistics(self, statistics: Float[np.ndarray, "A C K"]) -> "Trusted":
-        """Return the same: there is nothing to learn."""
-        return self
-
     def with_doubt(
         self, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> "Trusted":
         """Count the answers against the final labels, for the report."""
         return Trusted(Tally.of(answers, proba))
-
-    def divergence(self) -> float:
-        """Return 0: nothing is uncertain."""
-        return 0.0
-
-    def log_hyperprior(self) -> float:
-        """Return 0: there is no prior."""
-        return 0.0
-
-    def confusion(self) -> Float[np.ndarray, "A C K"]:
-        """Return the shares of the answers given the labels."""
-        return self.tally.confusion()
-
-    def interval(self, level: float) -> tuple[Array, Array]:
-        """Return the interval of every share."""
-        return self.tally.interval(level)
-
-    def summary(
-        self, class_prior: Float[np.ndarray, " C"], level: float
-    ) -> pd.DataFrame:
-        """Return one row per annotator."""
-        return self.tally.summary(class_prior, level)
-
-    def chosen(self, where: Int[np.ndarray, " B"]) -> "Trusted":
-        """Return the same trust, for other annotators."""
-        return replace(self, tally=self.tally.chosen(where))
-
-    def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
-    ) -> Float[np.ndarray, "N C"]:
-        """p(z | x, answers), with the answers weighed by the counts at the fit.
-
-        A new answer is not gold: it has the accuracy that the labels had.
-        """
-        said = crowd.evidence_per_item(answers, np.log(self.tally.confusion()))
-        return crowd.posterior(log_prior + said)[0]

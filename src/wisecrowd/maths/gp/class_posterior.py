@@ -17,9 +17,11 @@ from jax.scipy.special import logsumexp, xlogy
 from jaxtyping import Array, Float
 
 from wisecrowd._checks import one_of
+from wisecrowd._records import record
 from wisecrowd.maths.gp.links import States, mean_log_proba
 
 
+@record
 @dataclass(frozen=True)
 class Conditional:
     """q(Z | F): the class of an item depends on f."""
@@ -38,6 +40,7 @@ class Conditional:
         return (states.weight * inside).sum(1)
 
 
+@record
 @dataclass(frozen=True)
 class Factorised:
     """q(Z) q(F): the class of an item is independent of f in the posterior."""

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from wisecrowd._checks import InputError, number, whole_number
+from wisecrowd._records import record
 from wisecrowd.maths.deep.modules import KEY, made_module, outputs, split
 from wisecrowd.maths.gp.kernels import Kernel, Params, as_kernel
 from wisecrowd.maths.networks import as_network
@@ -26,6 +27,7 @@ steps are many passes then, without dropout, and the bound prefers to remember i
 LabelMe, with 1,000 items, full steps cost .03 of accuracy)."""
 
 
+@record
 @dataclass(frozen=True)
 class Deep(Kernel):
     """A kernel on the output of a network: k(x, y) = kernel(g(x), g(y)).

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from wisecrowd._checks import InputError, one_of
+from wisecrowd._records import record
 
 Params: TypeAlias = dict[str, Any]
 
@@ -81,6 +82,7 @@ class Kernel(ABC):
         return Product(self, other)
 
 
+@record
 @dataclass(frozen=True)
 class Stationary(Kernel):
     """v · s(|x − y| / ℓ): similarity falls with distance.
@@ -120,6 +122,7 @@ class Stationary(Kernel):
         return jnp.full(X.shape[0], jnp.exp(params["log_variance"]), X.dtype)
 
 
+@record
 @dataclass(frozen=True)
 class Linear(Kernel):
     """v · (1 + x·y / D): straight lines with an offset."""
@@ -139,6 +142,7 @@ class Linear(Kernel):
         return jnp.exp(params["log_variance"]) * (1 + (X * X).mean(1))
 
 
+@record
 @dataclass(frozen=True)
 class Sum(Kernel):
     """The sum of two kernels."""
@@ -162,6 +166,7 @@ class Sum(Kernel):
         return left + self.right.diagonal(params["right"], X)
 
 
+@record
 @dataclass(frozen=True)
 class Product(Kernel):
     """The product of two kernels."""

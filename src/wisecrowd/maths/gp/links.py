@@ -7,7 +7,7 @@ softmax they are samples of f. Every expectation over f is then a weighted sum.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from scipy.stats import norm, qmc
 
 from wisecrowd._checks import InputError, number, one_of, whole_number
+from wisecrowd._records import Limits, record
 
 N_GRID = 48  # nodes of the integral in largest_proba; see tests for its error
 REACH = 6.0  # standard deviations that the integral covers
@@ -106,6 +107,7 @@ def normal_nodes(n_nodes: int, n_classes: int) -> np.ndarray:
 # -- the links as settings -----------------------------------------------------------
 
 
+@record
 @dataclass(frozen=True)
 class Softmax:
     """p(z = c | f) = e^{f_c} / Σ_j e^{f_j}: classes may overlap.
@@ -116,7 +118,7 @@ class Softmax:
         States of f: evenly spread samples, in mirror pairs.
     """
 
-    n_samples: int = 32
+    n_samples: Annotated[int, Limits(most=100_000)] = 32
     epsilon: ClassVar[None] = None  # softmax has none
 
     def __post_init__(self) -> None:
@@ -131,6 +133,7 @@ class Softmax:
         return softmax_states(mean, var, jnp.asarray(nodes, mean.dtype))
 
 
+@record
 @dataclass(frozen=True)
 class RobustMax:
     """1 − ε for the class with the largest f; the other classes share ε.

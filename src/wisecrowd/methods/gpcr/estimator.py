@@ -1,6 +1,7 @@
 """What the three estimators share: checks, the loop, the labels."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,14 +14,15 @@ from wisecrowd.annotations import Annotations
 from wisecrowd.base import (
     BinaryClassifier,
     Learned,
+    LearnedByEM,
     Published,
     WithConfusionMatrices,
+    WithKernel,
 )
-from wisecrowd.fit.em import climb, least_gain, threads_for
+from wisecrowd.fit.em import ProcessSteps, Terms, climb, least_gain, threads_for
 from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd
 from wisecrowd.maths.jaakkola import Latent
-from wisecrowd.maths.scaling import Scaling, scaling
+from wisecrowd.maths.scaling import Scaling
 from wisecrowd.maths.squared_exponential import SquaredExponential, starting_kernel
 from wisecrowd.methods.gpcr import loop
 from wisecrowd.skills import ConfusionMatrices
@@ -41,32 +43,68 @@ class Process(NamedTuple):
     n_rows: int  # of its largest square matrix
 
 
-class BinaryGPCR(Published, WithConfusionMatrices, BinaryClassifier):
+class GPCRSteps(ProcessSteps[loop.State]):
+    """The loop of a model, whose kernel starts here."""
+
+    def __init__(
+        self,
+        X: Array,
+        annotations: Annotations,
+        model: "BinaryGPCR",
+        kernel: SquaredExponential,
+    ) -> None:
+        super().__init__(X, annotations, model.annotator_prior, model.scaling)
+        self.model, self.before = model, ConfusionMatrices(self.given, self.given)
+        self.process = model._process(self.items, kernel)
+        self.n_rows = self.process.n_rows
+        self.xi = np.full(len(self.told), np.exp(0.5 * kernel.log_variance))
+
+    def start(self) -> loop.State:
+        """Return the best start, after a few updates with the kernel held."""
+        first, votes = self.process.climbs[0], self.votes()
+        thetas = self.model._starts(self.process.theta)
+        starts = [loop.State(votes, self.xi, theta, None) for theta in thetas]
+        held = first._replace(free=first.free[:0])
+        return loop.warmed_up(partial(self.update, climb=held), starts)
+
+    def update(
+        self, state: loop.State, climb: loop.Climb | None = None
+    ) -> tuple[loop.State, Terms]:
+        """Update annotators, kernel with q(f), ξ and classes."""
+        return loop.updated(
+            state,
+            self.answers,
+            self.before,
+            self.gold,
+            self.process.evaluate,
+            climb or self.process.climbs[-1],
+        )
+
+    def learned(self, end: loop.State) -> Learned:
+        """Return matrices and process, which predicts the other items."""
+        assert end.latent is not None
+        found = self.model._record(end.theta, end.latent, self.items, self.scaling)
+        proba = self.of_all_items(end.proba, found)
+        skills = self.skills(self.all_answers, proba)
+        return Learned(proba, proba.mean(0), skills, found)
+
+
+# A dataclass only for its constructor, which scikit-learn reads the settings from.
+@dataclass(eq=False, repr=False, kw_only=True)
+class BinaryGPCR(
+    LearnedByEM, WithKernel, Published, WithConfusionMatrices, BinaryClassifier
+):
     """A binary Gaussian process with a logistic link, learned with the annotators."""
 
-    annotator_prior: Any
-    length_scale: float | int | str
-    variance: float | int
-    learn_kernel: bool
-    scaling: str
-    max_iter: int
-    tol: float | int | None
-    progress: bool | None
-
-    @property
-    def variance_(self) -> float:
-        """The variance of the kernel."""
-        return float(np.exp(self.learned_.classifier.log_variance))
-
-    @property
-    def length_scale_(self) -> float:
-        """The length-scale of the kernel, in units of the scaled features."""
-        return float(np.exp(self.learned_.classifier.log_scale))
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of iterations."""
-        return len(self.trace_)
+    annotator_prior: Any = "flat"
+    length_scale: float | int | str = "auto"
+    variance: float | int = 1.0
+    learn_kernel: bool = True
+    scaling: str = "auto"
+    dependence: float | int | str | None = "learn"
+    max_iter: int = 500
+    tol: float | int | None = 1e-5
+    progress: bool | None = None
 
     @abstractmethod
     def _process(self, X: Array, kernel: SquaredExponential) -> Process:
@@ -76,56 +114,27 @@ class BinaryGPCR(Published, WithConfusionMatrices, BinaryClassifier):
     def _record(self, theta: Array, latent: Latent, X: Array, scale: Scaling) -> Any:
         """Return what predicts new items."""
 
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
+    def _steps(self, X: Array, annotations: Annotations) -> GPCRSteps:
         self._check_two_classes(annotations)
-        kernel = self._starting_kernel(X.shape[1])
-        scale = scaling(X, self.scaling)
-        # Without answers and gold, z is integrated out exactly: the item adds nothing.
-        answered = annotations.codes.counts().any(1) | (annotations.gold_codes >= 0)
-        rows = np.flatnonzero(answered)
-        answers = annotations.codes.of_items(rows)
-        gold = annotations.gold_codes[rows]
-        scaled = scale.apply(X[rows], "float64")
-        prior = crowd.annotator_prior(
-            self.annotator_prior, annotations.annotators, *answers.shape[2:]
-        )
-        before = ConfusionMatrices(prior, prior)
-        process = self._process(scaled, kernel)
-        update = partial(
-            loop.updated,
-            answers=answers,
-            before=before,
-            gold=gold,
-            evaluate=process.evaluate,
-        )
-        still = process.climbs[0]._replace(free=process.climbs[0].free[:0])
-        votes = crowd.vote_proba(answers.votes(), gold)
-        xi = np.full(len(rows), np.exp(0.5 * kernel.log_variance))
-        starts = [loop.State(votes, xi, at, None) for at in self._starts(process.theta)]
-        tol = least_gain(self.tol, len(answers))
-        with (
-            threads_for(process.n_rows),
-            Trace(type(self).__name__, self.max_iter, self.progress) as trace,
-        ):
-            end = loop.warmed_up(partial(update, climb=still), starts)
-            for part in process.climbs:
+        return GPCRSteps(X, annotations, self, self._starting_kernel(X.shape[1]))
+
+    def _climbed(self, steps: Any, name: str) -> tuple[loop.State, Trace]:
+        """Let the kernel climb in several ways, one after the other."""
+        tol = least_gain(self.tol, len(steps.answers))
+        threads = threads_for(steps.n_rows)
+        with threads, Trace(name, self.max_iter, self.progress) as trace:
+            end = steps.start()
+            for part in steps.process.climbs:
                 end = climb(
-                    partial(update, climb=part),
+                    partial(steps.update, climb=part),
                     end,
                     trace=trace,
                     max_iter=self.max_iter,
                     tol=tol,
-                    warn=part is process.climbs[-1],
+                    warn=part is steps.process.climbs[-1],
                     one_thread=False,
                 )
-        skills = before.learned_from(answers, end.proba)
-        skills = skills.with_doubt(answers, end.proba)
-        assert end.latent is not None
-        found = self._record(end.theta, end.latent, scaled, scale)
-        proba = np.empty((len(X), 2))
-        proba[rows] = end.proba
-        proba[~answered] = found.proba(X[~answered])
-        return Learned(proba, proba.mean(0), skills, found), trace
+        return end, trace
 
     def _starting_kernel(self, n_features: int) -> SquaredExponential:
         number(self.variance, "variance", f"above 0{RANGE}", _in_range)
@@ -144,10 +153,6 @@ class BinaryGPCR(Published, WithConfusionMatrices, BinaryClassifier):
             return [theta]
         second = np.arange(len(theta)) == 1  # log ℓ
         return [theta + np.log(r) * second for r in loop.SCALES]
-
-    def _predict_proba(self, X: Array) -> Array:
-        proba: Array = self.learned_.classifier.proba(X)
-        return proba
 
 
 def limits(

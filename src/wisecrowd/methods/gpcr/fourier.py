@@ -1,5 +1,6 @@
 """Morales-Álvarez et al. (2019): Fourier features, and two coins per annotator."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,12 @@ def kernel_of(theta: Float[np.ndarray, " P"], n_features: int) -> FourierKernel:
     return FourierKernel(float(theta[0]), float(theta[1]), frequencies)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FourierGPCR(BinaryGPCR):
     """What RFFGPCR and VFFGPCR share: a linear model in Fourier features."""
 
-    n_frequencies: int
-    random_state: Any
+    n_frequencies: int = 100
+    random_state: Any = 0
 
     @property
     def frequencies_(self) -> Array:
@@ -62,6 +64,7 @@ class FourierGPCR(BinaryGPCR):
         return FourierProcess(*kernel_of(theta, X.shape[1]), weights, factor, scale)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RFFGPCR(FourierGPCR):
     """RFFGPCR: as VGPCR with random Fourier features, in time linear in the items.
 
@@ -73,28 +76,13 @@ class RFFGPCR(FourierGPCR):
     n_frequencies : int
         Number of random frequencies F; the linear model has 2 F weights. Time grows
         with its square.
-    annotator_prior : "flat", "diagonal", (C, K) or (A, C, K) array, or mapping
-        Dirichlet concentrations of the rows of the confusion matrices. "flat" is
-        Beta(1, 1) for sensitivity and specificity, as published. A mapping from
-        annotators to (C, K) concentrations takes over what is known of some of them.
-    length_scale : "auto" or float
-        Length-scale of the kernel at the start, in units of the scaled features. "auto"
-        is a quarter, a half, one or two times the square root of the number of
-        features: the one with the highest bound after a few iterations.
-    variance : float
-        Variance of the kernel at the start.
-    learn_kernel : bool
-        Whether the bound chooses variance and length-scale; False keeps
-        those of the start.
-    scaling : {"auto", "each", "one", "none"}
-        Divide each feature by its own standard deviation, or all by one number. "auto"
-        uses one number if the standard deviations are similar.
+    annotator_prior, length_scale, variance
+        As in :class:`VGPCR`.
+    learn_kernel, scaling
+        As in :class:`VGPCR`.
     random_state : int, RandomState or None
         For drawing the frequencies.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`.
 
     Attributes
@@ -130,34 +118,8 @@ class RFFGPCR(FourierGPCR):
 }""",
     )
 
-    def __init__(
-        self,
-        *,
-        n_frequencies: int = 100,
-        annotator_prior: Any = "flat",
-        length_scale: float | int | str = "auto",
-        variance: float | int = 1.0,
-        learn_kernel: bool = True,
-        scaling: str = "auto",
-        dependence: float | int | str | None = "learn",
-        random_state: Any = 0,
-        max_iter: int = 500,
-        tol: float | int | None = 1e-5,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_frequencies = n_frequencies
-        self.annotator_prior = annotator_prior
-        self.length_scale = length_scale
-        self.variance = variance
-        self.learn_kernel = learn_kernel
-        self.scaling = scaling
-        self.dependence = dependence
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class VFFGPCR(FourierGPCR):
     """VFFGPCR: as RFFGPCR, while the bound chooses the frequencies too.
 
@@ -169,28 +131,16 @@ class VFFGPCR(FourierGPCR):
     n_frequencies : int
         Number of frequencies F; the linear model has 2 F weights. Time grows with its
         square.
-    annotator_prior : "flat", "diagonal", (C, K) or (A, C, K) array, or mapping
-        Dirichlet concentrations of the rows of the confusion matrices. "flat" is
-        Beta(1, 1) for sensitivity and specificity, as published. A mapping from
-        annotators to (C, K) concentrations takes over what is known of some of them.
-    length_scale : "auto" or float
-        Length-scale of the kernel at the start, in units of the scaled features. "auto"
-        is a quarter, a half, one or two times the square root of the number of
-        features: the one with the highest bound after a few iterations.
-    variance : float
-        Variance of the kernel at the start.
+    annotator_prior, length_scale, variance
+        As in :class:`VGPCR`.
     learn_kernel : bool
         Whether the bound chooses variance, length-scale and frequencies; False keeps
         those of the start.
-    scaling : {"auto", "each", "one", "none"}
-        Divide each feature by its own standard deviation, or all by one number. "auto"
-        uses one number if the standard deviations are similar.
+    scaling
+        As in :class:`VGPCR`.
     random_state : int, RandomState or None
         For drawing the frequencies.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`. The frequencies begin to move when variance and
         length-scale have converged, and may take `max_iter` iterations more.
 
@@ -207,6 +157,8 @@ class VFFGPCR(FourierGPCR):
     feature_names_in_ : array
         Their names, where X was a DataFrame.
     """
+
+    n_frequencies: int = 50
 
     method = MethodInfo(
         name="vffgpcr",
@@ -225,33 +177,6 @@ class VFFGPCR(FourierGPCR):
   year = {2019}
 }""",
     )
-
-    def __init__(
-        self,
-        *,
-        n_frequencies: int = 50,
-        annotator_prior: Any = "flat",
-        length_scale: float | int | str = "auto",
-        variance: float | int = 1.0,
-        learn_kernel: bool = True,
-        scaling: str = "auto",
-        dependence: float | int | str | None = "learn",
-        random_state: Any = 0,
-        max_iter: int = 500,
-        tol: float | int | None = 1e-5,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_frequencies = n_frequencies
-        self.annotator_prior = annotator_prior
-        self.length_scale = length_scale
-        self.variance = variance
-        self.learn_kernel = learn_kernel
-        self.scaling = scaling
-        self.dependence = dependence
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
 
     def _process(self, X: Array, kernel: SquaredExponential) -> Process:
         """Return that of RFFGPCR, whose end is the start of the frequencies.

@@ -1,5 +1,6 @@
 """Ruiz et al. (2019): a full Gaussian process and two coins per annotator."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ MOST_ITEMS = 25_000
 STEPS = 2  # of L-BFGS per iteration: each is as expensive as an update of q(f)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class VGPCR(BinaryGPCR):
     """VGPCR: a Gaussian process learned with the annotators, by variational Bayes.
 
@@ -44,10 +46,7 @@ class VGPCR(BinaryGPCR):
     scaling : {"auto", "each", "one", "none"}
         Divide each feature by its own standard deviation, or all by one number. "auto"
         uses one number if the standard deviations are similar.
-    dependence : "learn", float or None
-        How the labels are made at the end; see :class:`BCC`. None: the published
-        posterior, which is far too sure on real crowds.
-    max_iter, tol, progress
+    dependence, max_iter, tol, progress
         As in :class:`DawidSkene`.
 
     Attributes
@@ -92,29 +91,6 @@ class VGPCR(BinaryGPCR):
   year = {2019}
 }""",
     )
-
-    def __init__(
-        self,
-        *,
-        annotator_prior: Any = "flat",
-        length_scale: float | int | str = "auto",
-        variance: float | int = 1.0,
-        learn_kernel: bool = True,
-        scaling: str = "auto",
-        dependence: float | int | str | None = "learn",
-        max_iter: int = 500,
-        tol: float | int | None = 1e-5,
-        progress: bool | None = None,
-    ) -> None:
-        self.annotator_prior = annotator_prior
-        self.length_scale = length_scale
-        self.variance = variance
-        self.learn_kernel = learn_kernel
-        self.scaling = scaling
-        self.dependence = dependence
-        self.max_iter = max_iter
-        self.tol = tol
-        self.progress = progress
 
     def _process(self, X: Array, kernel: SquaredExponential) -> Process:
         check_size(len(X))

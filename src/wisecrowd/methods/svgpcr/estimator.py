@@ -15,6 +15,7 @@ from wisecrowd._checks import (
     random_numbers,
     whole_number,
 )
+from wisecrowd._records import Sizes
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import (
@@ -28,7 +29,7 @@ from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd
 from wisecrowd.maths.scaling import SCALINGS
-from wisecrowd.methods.svgpcr.record import SparseGP
+from wisecrowd.methods.svgpcr.record import SparseGP, check_kernel
 from wisecrowd.methods.svgpcr.start import FEW_ITEMS, Start, start_of
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
@@ -45,6 +46,13 @@ class LatentMoments(NamedTuple):
 
     mean: Array
     var: Array
+
+
+class FullRates(NamedTuple):
+    """Step sizes of the natural gradient and of Adam, before they are lowered."""
+
+    natural: float
+    adam: float
 
 
 class InducingPoints(NamedTuple):
@@ -103,11 +111,11 @@ class SparseGPClassifier(CrowdClassifier):
         """Return how many times larger, and fewer, the steps are."""
         return FASTER if n_items <= FEW_ITEMS and not self._is_deep() else 1
 
-    def _rates(self, n_items: int) -> tuple[float, float]:
-        """Return the full steps of the natural gradient and of Adam."""
+    def _rates(self, n_items: int) -> FullRates:
+        """Return how large the steps are."""
         faster = self._faster(n_items)
         natural = min(1.0, faster * float(self.natural_rate))
-        return natural, faster * float(self.learning_rate)
+        return FullRates(natural, faster * float(self.learning_rate))
 
     def _is_deep(self) -> bool:
         return self.kernel == "deep" or getattr(self.kernel, "embeds", False)
@@ -149,6 +157,9 @@ class SparseGPClassifier(CrowdClassifier):
         number(self.checkpoint_seconds, "checkpoint_seconds", wanted, lambda v: v >= 0)
         if self.resume and self.checkpoint is None:
             raise InputError("resume=True needs checkpoint=, the file to go on from.")
+
+    def _check_file(self, sizes: Sizes) -> None:
+        check_kernel(self.kernel, self._gp(), sizes)
 
     # -- predictions ------------------------------------------------------------
 

@@ -1,16 +1,28 @@
 """What SVGPCR learns about features, as plain arrays: loading it needs no JAX."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Inexact
 from scipy.special import softmax
 
+from wisecrowd._records import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBA,
+    WEIGHT,
+    Sizes,
+    Unfit,
+    check_array,
+    of_type,
+    record,
+)  # fmt: skip
 from wisecrowd._types import Array
 from wisecrowd.maths.pool import bounded_log
 from wisecrowd.maths.scaling import Scaling
 
 
+@record
 class Networks(NamedTuple):
     """E networks with one layer of relu units each.
 
@@ -24,10 +36,10 @@ class Networks(NamedTuple):
         From the units to the logits of the classes.
     """
 
-    inner: Any
-    inner_bias: Any
-    outer: Any
-    outer_bias: Any
+    inner: Annotated[Inexact[Any, "E D H"], WEIGHT]
+    inner_bias: Annotated[Inexact[Any, "E H"], WEIGHT]
+    outer: Annotated[Inexact[Any, "E H C"], WEIGHT]
+    outer_bias: Annotated[Inexact[Any, "E C"], WEIGHT]
 
     def logits(self, X: Any, kept: Any = 1) -> Any:
         """Return the logits (E, n, C) of items; `kept` multiplies the units.
@@ -43,6 +55,7 @@ class Networks(NamedTuple):
         return out
 
 
+@record
 class Beside(NamedTuple):
     """Small networks beside a Gaussian process.
 
@@ -58,8 +71,8 @@ class Beside(NamedTuple):
     """
 
     networks: Networks
-    exponents: Float[np.ndarray, " 2"]
-    reach: float
+    exponents: Annotated[Float[np.ndarray, " 2"], NOT_NEGATIVE]
+    reach: Annotated[float, NOT_NEGATIVE]
 
     def log_proba(
         self, process: Float[np.ndarray, "n C"], X: Float[np.ndarray, "n D"]
@@ -77,6 +90,7 @@ class Beside(NamedTuple):
         return a * process + b * near * bounded_log(said)
 
 
+@record
 class SparseGP(NamedTuple):
     """A sparse Gaussian process classifier.
 
@@ -101,12 +115,78 @@ class SparseGP(NamedTuple):
         Networks whose predictions are multiplied with the process's.
     """
 
-    shift: Array
-    precision: Array
+    shift: Float[np.ndarray, "C M"]
+    precision: Float[np.ndarray, "C M M"]
     kernel: dict[str, Any]
-    inducing: Array
+    inducing: Float[np.ndarray, "M G"]  # G: features, or outputs of a network
     scaling: Scaling
-    jitter: float
-    epsilon: float
-    sharpness: float
+    jitter: Annotated[float, PROBA]
+    epsilon: Annotated[float, PROBA]
+    sharpness: Annotated[float, NOT_NEGATIVE]
     beside: Beside | None = None
+
+    def unfit(self, sizes: Sizes) -> str:
+        """Return what is wrong with a process from a file."""
+        for name in ("inducing", "shift", "precision"):
+            if getattr(self, name).dtype not in (np.float32, np.float64):
+                return f"{name} has the type {getattr(self, name).dtype}"
+        if not self.precision.size:
+            return "precision is empty"
+        largest = np.abs(self.precision).max()
+        turned = np.swapaxes(self.precision, 1, 2)
+        if not np.allclose(self.precision, turned, atol=1e-3 * largest):
+            return "precision is not symmetric"
+        least = np.linalg.eigvalsh(self.precision.astype(np.float64)).min()
+        return "" if least > 1e-12 * largest else "precision is not of a covariance"
+
+
+# -- the parameters of a kernel from a file -----------------------------------------
+
+
+def check_kernel(kernel: Any, gp: SparseGP, sizes: Sizes) -> None:
+    """Raise `Unfit` if the parameters are not those of the setting `kernel`."""
+    if kernel == "deep" or hasattr(kernel, "n_outputs"):
+        _check_deep(kernel, gp, sizes)
+        return
+    check_array(gp.inducing, "inducing", (len(gp.inducing), sizes["D"]))
+    _check_plain(kernel, gp.kernel, sizes)
+
+
+def _check_plain(kernel: Any, params: Any, sizes: Sizes) -> None:
+    """Check a kernel without JAX: by its name, or by its parts."""
+    needed = {"log_variance"}
+    if kernel == "linear+se" or hasattr(kernel, "left"):
+        needed = {"left", "right"}
+    elif hasattr(kernel, "shape") or (isinstance(kernel, str) and kernel != "linear"):
+        needed = {"log_scale", "log_variance"}
+    if not isinstance(params, dict) or set(params) != needed:
+        raise Unfit("the parameters are not those of the kernel")
+    for name, value in params.items():
+        if needed == {"left", "right"}:
+            part = getattr(kernel, name, "linear" if name == "left" else "se")
+            _check_plain(part, value, sizes)
+            continue
+        shape = np.shape(of_type(value, name, np.ndarray))
+        first, rest = shape[:1], shape[1:]
+        if first not in ((1,), (sizes["C"],)) or rest not in ((), (sizes["D"],)):
+            raise Unfit(f"{name} has the shape {shape}")
+        check_array(value, name, shape)
+
+
+def _check_deep(kernel: Any, gp: SparseGP, sizes: Sizes) -> None:
+    """Check the network under a kernel, and the kernel on its output."""
+    from wisecrowd.maths.gp.kernels import as_kernel
+
+    deep: Any = as_kernel(kernel)
+    deep.check(sizes["D"])
+    expected, found = deep.start(sizes["D"]), gp.kernel
+    if not isinstance(found, dict) or found.keys() != expected.keys():
+        raise Unfit("the parameters are not those of a kernel with a network")
+    for part in ("network", "units"):
+        if found[part].keys() != expected[part].keys():
+            raise Unfit(f"the parameters do not have the {part} of the kernel")
+        for name, value in found[part].items():
+            limits = POSITIVE if name == "spread" else WEIGHT
+            check_array(value, name, np.shape(expected[part][name]), limits)
+    check_array(gp.inducing, "inducing", (len(gp.inducing), deep.n_outputs))
+    _check_plain(deep.kernel, found["kernel"], sizes | {"D": deep.n_outputs})

@@ -84,18 +84,11 @@ def trained(
     """
     recipe = recipe_of(settings, X, posterior)
     scale = scaling(X, settings.scaling)
-    features = InMemory(scale.apply(X, settings.dtype))
-    seed, schedule = settings._seed(), schedule_of(settings, len(X))
+    data = Data(InMemory(scale.apply(X, settings.dtype)), answers, gold)
+    task, schedule = task_of(settings, recipe, data), schedule_of(settings, len(X))
     keep = Checkpoint.of(settings, X, answers, gold)
     # The small matrices gain nothing from BLAS threads, and waiting ones starve JAX's.
     with jax.enable_x64(True), threadpool_limits(1, user_api="blas"):
-        task = SVGPCRTask(
-            recipe,
-            Data(features, answers, gold),
-            *settings._rates(len(X)),
-            settings.dtype,
-            seed,
-        )
         name = type(settings).__name__
         with Trace(name, schedule.n_steps, settings.progress) as trace:
 
@@ -119,7 +112,7 @@ def trained(
                     schedule = shortened(schedule, time.perf_counter() - began)
                 else:
                     hyper = starting_hyper(task, points)
-                run = Run(task.start(first.skills, hyper), seed, schedule.n_steps)
+                run = Run(task.start(first.skills, hyper), task.seed, schedule.n_steps)
             run = completed_or_refused(task, schedule, run, trace, keep)
             if isinstance(run.state.skills, Trusted):
                 end = ended_with_trusted(task, run.state)
@@ -146,6 +139,13 @@ def recipe_of(settings: Any, X: Array, posterior: Any) -> Recipe:
     )
     recipe.kernel.check(X.shape[1])
     return recipe
+
+
+def task_of(settings: Any, recipe: Recipe, data: Data) -> SVGPCRTask:
+    """Return what the driver takes its steps with."""
+    natural, adam = settings._rates(recipe.n_items)
+    seed = settings._seed()
+    return SVGPCRTask(recipe, data, natural, adam, settings.dtype, seed)
 
 
 def ended_again(
