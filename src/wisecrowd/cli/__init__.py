@@ -15,28 +15,19 @@ from typer.core import TyperCommand, TyperGroup
 from wisecrowd._stopping import INTERRUPTED, stop_on_signals
 from wisecrowd._text import printable
 from wisecrowd._version import __version__
-from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
 from wisecrowd.cli.demo import demo
-from wisecrowd.cli.explain import explain
-from wisecrowd.cli.fit import fit
-from wisecrowd.cli.glitches import glitches
+from wisecrowd.cli.fit import aggregate, fit
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.prepare import prepare
-from wisecrowd.cli.report import report
 from wisecrowd.cli.reproduce import reproduce
-from wisecrowd.cli.review import review
-from wisecrowd.cli.simulate import simulate
+from wisecrowd.cli.runs import explain, report, review
+from wisecrowd.cli.simulate import glitches, simulate
 from wisecrowd.cli.wording import as_options, said_of_usage
 
-FILES = (
-    "ANSWERS",
-    "FEATURES",
-    "FILE",
-    "FOLDER",
-    "RUN",
-)  # what the help calls a file or folder
+# What the help calls a file or folder.
+FILES = ("ANSWERS", "FEATURES", "FILE", "FOLDER", "RUN")
 USERS_MISTAKE, OUR_MISTAKE = 2, 70
 
 
@@ -172,12 +163,11 @@ def _about(
     """
 
 
-for command, words in (
-    (demo, "demo"), (fit, "fit"), (predict, "predict"), (aggregate, "aggregate"),
-    (prepare, "prepare"), (report, "report"), (explain, "explain"), (review, "review"),
-    (compare, "compare"), (methods, "methods"), (simulate, "simulate"),
-    (glitches, "simulate glitches"), (reproduce, "reproduce"), (cite, "cite"),
+for command in (
+    demo, fit, predict, aggregate, prepare, report, explain, review, compare, methods,
+    simulate, glitches, reproduce, cite,
 ):  # fmt: skip
+    words = "simulate glitches" if command is glitches else command.__name__
     app.command(words, cls=Command)(command)
 
 

@@ -18,15 +18,15 @@ INTRODUCTION = (
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="RUN", help="Folder for the run.")
-    ] = Path("demo-run"),
+    out: Annotated[Path, opt.option("--out -o", "Folder for the run.", "RUN")] = Path(
+        "demo-run"
+    ),
     seed: opt.Seed = 0,
     force: opt.Force = False,
 ) -> None:
     """Learn to read digits from five annotators, two of whom cannot be trusted."""
     from wisecrowd.cli import show
-    from wisecrowd.cli.outcome import check_folder, said_of_run, write_all
+    from wisecrowd.cli.outcome import check_folder, write_all
     from wisecrowd.datasets import load_digits_crowd
     from wisecrowd.methods.svgpcr import SVGP, SVGPCR
     from wisecrowd.results.findings import findings
@@ -59,10 +59,10 @@ def demo(
     show.show_annotators(found.annotators.assign(truth=_accuracies(digits)))
     with TemporaryDirectory() as folder:
         _draw_digits(digits, Path(folder))
-        write_all(found, out, images=Path(folder), force=force)
+        wrote = write_all(found, out, images=Path(folder), force=force)
     show.say_sentences(found.said.values())
     show.say(
-        *said_of_run(out),
+        *wrote,
         "Next, with files of your own:",
         "  wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/",
         "  wisecrowd aggregate ANSWERS.csv --out run/     if there are no features",
@@ -110,7 +110,7 @@ def _two_steps(digits: Any) -> list[tuple[str, Any, Any]]:
 
 def _row(name: str, trained: Any, proba: Any, digits: Any) -> tuple[str, ...]:
     from wisecrowd import metrics
-    from wisecrowd.cli.show import number
+    from wisecrowd.results.sentences import number
 
     scored = (metrics.accuracy, metrics.log_loss, metrics.calibration_error)
     test = [number(score(digits.gold_test, proba)) for score in scored]

@@ -8,9 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
-from wisecrowd.cli.options import Command, gathered
+from wisecrowd.cli.options import Command, gathered, option
 from wisecrowd.cli.values import settings_of, value_of
 from wisecrowd.registry import METHODS
 
@@ -75,13 +73,12 @@ FRIENDLY = {
 
 PANEL = "Settings of the method (defaults: wisecrowd methods NAME)"
 
-
 AsPublished = Annotated[
     bool,
-    typer.Option(
+    option(
         "--as-published",
+        "Use the settings of the paper instead of the defaults of wisecrowd.",
         rich_help_panel=PANEL,
-        help="Use the settings of the paper instead of the defaults of wisecrowd.",
     ),
 ]
 
@@ -100,12 +97,12 @@ def with_settings(*offered: str) -> Callable[[Command], Command]:
     options = {name: _friendly_option(name) for name in offered}
     options["set_"] = Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--set",
-            metavar="NAME=VALUE",
-            rich_help_panel=PANEL,
-            help="Any setting of the method; may be repeated. "
+            "Any setting of the method; may be repeated. "
             "[bold]wisecrowd methods NAME[/bold] lists them.",
+            "NAME=VALUE",
+            rich_help_panel=PANEL,
         ),
     ]
     return gathered(options, "settings", _given)
@@ -113,14 +110,9 @@ def with_settings(*offered: str) -> Callable[[Command], Command]:
 
 def _friendly_option(name: str) -> Any:
     _, metavar, text = FRIENDLY[name]
-    how: dict[str, Any] = {
-        "help": text,
-        "rich_help_panel": PANEL,
-        "show_default": False,
-    }
-    if not metavar:
-        return Annotated[bool | None, typer.Option(dashed(name), **how)]
-    return Annotated[str | None, typer.Option(dashed(name), metavar=metavar, **how)]
+    how: dict[str, Any] = {"rich_help_panel": PANEL, "show_default": False}
+    kind = str if metavar else bool
+    return Annotated[kind | None, option(dashed(name), text, metavar or None, **how)]
 
 
 def dashed(name: str) -> str:

@@ -258,19 +258,15 @@ def check_figure_file(
         raise InputError(str(error)) from None
 
 
-def check_page_file(path: Path | None, run: Path, *, force: bool) -> None:
-    """Refuse a file that a page could not or should not be written to.
+def files_of_run(run: Path) -> list[Path]:
+    """Return the files of a run, with its page; no command replaces one of them."""
+    return [run / name for name in (*FILES, PAGE)]
 
-    Parameters
-    ----------
-    path : path or None
-        The file to be written, if it is not that of the run.
-    run : path
-        The run folder, of which no file is replaced.
-    force : bool
-        Whether to replace a file that exists.
-    """
-    inputs = [run / name for name in (*FILES, PAGE)]
+
+def check_page_file(
+    path: Path | None, inputs: Iterable[Path | None], *, force: bool
+) -> None:
+    """Refuse a file that a page could not or should not be written to."""
     _check_file(path, {".html": "HTML"}, inputs, force=force)
 
 
