@@ -149,13 +149,9 @@ def plot_comparison(scores: pd.DataFrame) -> Any:
         )
     methods = [name for name in pd.unique(scores["method"]) if name != BASELINE]
     shown = [name for name in PANELS if scores[name].notna().any()]
+    size = (1.6 + WIDTH * len(shown), 1.1 + ROW * len(methods))
     figure, axes = pyplot().subplots(
-        1,
-        len(shown),
-        figsize=(1.6 + WIDTH * len(shown), 1.1 + ROW * len(methods)),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
+        1, len(shown), figsize=size, sharey=True, squeeze=False, layout="constrained"
     )
     for ax, name in zip(axes[0], shown, strict=True):
         _draw_panel(ax, scores, methods, name)

@@ -67,16 +67,8 @@ def write_findings(
 ) -> None:
     """Write what was learned, and the model, into a folder; all files or none.
 
-    Parameters
-    ----------
-    found : Findings
-        What was learned.
-    folder : path
-        Made if need be. Other files in it are left alone.
-    page : function, optional
-        What writes report.html.
-    force : bool
-        Whether to replace files of the same names that no run has written.
+    `page` is what writes report.html. `force` replaces files of the same names that no
+    run has written. Other files in the folder are left alone.
     """
     trace = found.model.trace_.reset_index()
     tables: dict[str, Callable[[Path], None]] = {
@@ -150,24 +142,25 @@ def _read_findings(model: Any, folder: Path) -> Findings:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a CSV or a Parquet file, as the ending of its name says."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     write = _write_csv if path.suffix.lower() == ".csv" else _write_parquet
-    with replacing(path) as temporary:
-        write(table, temporary)
+    _write(path, partial(write, table))
 
 
 def write_text(text: str, path: Path) -> None:
     """Write a text, such as a table in LaTeX."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    _write(path, partial(Path.write_text, data=text, encoding="utf-8"))
 
 
 def write_figure(figure: Any, path: Path) -> None:
     """Write a figure of matplotlib, in the format that the ending of its name says."""
+    form = path.suffix.lower().lstrip(".")
+    _write(path, partial(figure.savefig, format=form, dpi=150))
+
+
+def _write(path: Path, write: Callable[[Path], Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.lower().lstrip("."), dpi=150)
+        write(temporary)
 
 
 def check_folder(
@@ -175,14 +168,7 @@ def check_folder(
 ) -> None:
     """Refuse a folder that cannot be made or written, before any long work.
 
-    Parameters
-    ----------
-    folder : path or None
-        Where the run will be written, if anywhere.
-    inputs : paths
-        The files that are read. None of them is ever replaced.
-    force : bool
-        Whether to replace files that no run has written.
+    Of `inputs`, the files that are read, none is ever replaced.
     """
     if folder is None:
         return
@@ -212,19 +198,7 @@ def check_table_file(
     force: bool,
     latex: bool = False,
 ) -> None:
-    """Refuse a file that `write_table` could not or should not write.
-
-    Parameters
-    ----------
-    path : path or None
-        The file to be written, if any.
-    inputs : paths
-        The files that are read. None of them is ever replaced.
-    force : bool
-        Whether to replace a file that exists.
-    latex : bool
-        Whether it may also be LaTeX.
-    """
+    """Refuse a file that `write_table` could not or should not write."""
     formats = {".csv": "CSV", ".parquet": "Parquet"} | ({TEX: "LaTeX"} if latex else {})
     _check_file(path, formats, inputs, force=force)
 
@@ -232,22 +206,7 @@ def check_table_file(
 def check_figure_file(
     path: Path | None, inputs: Iterable[Path | None], *, force: bool
 ) -> None:
-    """Refuse a file that `write_figure` could not or should not write.
-
-    Parameters
-    ----------
-    path : path or None
-        The file to be written, if any.
-    inputs : paths
-        The files that are read. None of them is ever replaced.
-    force : bool
-        Whether to replace a file that exists.
-
-    Raises
-    ------
-    InputError
-        Also if a figure is wanted and matplotlib is not installed.
-    """
+    """Refuse a file that `write_figure` could not or should not write."""
     formats = {".png": "PNG", ".svg": "SVG", ".pdf": "PDF"}
     _check_file(path, formats, inputs, force=force)
     if path is None:

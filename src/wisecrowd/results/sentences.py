@@ -22,16 +22,8 @@ def all_of(
 ) -> dict[str, str]:
     """Return the sentences by topic, in the order in which they are told.
 
-    Parameters
-    ----------
-    about : dict
-        The numbers of :class:`~wisecrowd.results.findings.Findings`.
-    model : fitted method
-        Who says it.
-    annotators : DataFrame
-        The table of annotators.
-    confused : array (C, K)
-        How often an item of a class is called another, by the crowd.
+    They are made of the numbers of :class:`~wisecrowd.results.findings.Findings`, of
+    the table of annotators, and of how often the crowd calls a class another, (C, K).
     """
     found = {
         "settled": of_settled(about),
