@@ -122,12 +122,12 @@ def compare(
     models = cfg.made_methods(names, settings, seed=seed, quiet=quiet)
     from wisecrowd.cli.outcome import say_read
     from wisecrowd.results.comparison import check_score, compared
-    from wisecrowd.results.run_folder import check_figure_file, check_table_file
+    from wisecrowd.results.run_folder import check_file
 
     check_score(score, with_features=features is not None)
     given = inputs.files_of(reading, path, features, gold)
-    check_table_file(out, given, force=force, latex=True)
-    check_figure_file(plot, given, force=force)
+    check_file(out, "scores", given, force=force)
+    check_file(plot, "figure", given, force=force)
     table = None if features is None else (features, reading_table)
     data = inputs.data_from(path, reading, gold, table)
     read = data.answers

@@ -46,10 +46,10 @@ def predict(
     [bold]wisecrowd predict run/ --annotations new.csv[/bold]
     """
     from wisecrowd.persist import load
-    from wisecrowd.results.run_folder import check_table_file
+    from wisecrowd.results.run_folder import check_file
 
     given = inputs.files_of(reading, features, annotations)
-    check_table_file(out, given, force=force)
+    check_file(out, "table", given, force=force)
     model = load(run)
     _check_what_is_given(model, run, features, annotations)
     table = None if features is None else _table(model, features, reading_table)
@@ -152,13 +152,18 @@ def _said_of_answers(model: Any, both: Any) -> list[str]:
 
 def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
     """Return the table with the columns of the fit in order, and what to note."""
-    from wisecrowd._checks import counted, listed
+    from wisecrowd._checks import InputError, counted, listed
     from wisecrowd.features import in_order_of_fit
     from wisecrowd.io.sources import errors_that_name
 
     fitted = getattr(model, "feature_names_in_", None)
     if fitted is None or table.names is None:
-        _check_width(model, table.X, table.path)
+        if table.X.shape[1] != model.n_features_in_:
+            raise InputError(
+                f"{table.path}: it has {table.X.shape[1]:,} features per item, but "
+                f"the run was fitted on {model.n_features_in_:,}. Give the same "
+                f"columns, in the same order."
+            )
         if fitted is None:
             return table._replace(names=None), []
         note = (
@@ -171,16 +176,6 @@ def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
     columns = counted(len(unknown), "column")
     note = f"note: left out {columns} that the fit did not have: {listed(unknown, 5)}."
     return table._replace(X=X, names=fitted.tolist()), [note] if unknown else []
-
-
-def _check_width(model: Any, X: Any, path: Path) -> None:
-    from wisecrowd._checks import InputError
-
-    if X.shape[1] != model.n_features_in_:
-        raise InputError(
-            f"{path}: it has {X.shape[1]:,} features per item, but the run was fitted "
-            f"on {model.n_features_in_:,}. Give the same columns, in the same order."
-        )
 
 
 def _check_finite(proba: Any) -> None:

@@ -50,7 +50,8 @@ def review(
     from wisecrowd.results import run_folder
     from wisecrowd.results.review import said_of_review
 
-    run_folder.check_table_file(out, run_folder.files_of_run(run), force=force)
+    inputs = run_folder.files_of_run(run)
+    run_folder.check_file(out, "table", inputs, force=force)
     found = run_folder.read_findings(run)
     rows = found.to_review(budget)
     if out is None:
@@ -90,7 +91,8 @@ def report(
     from wisecrowd.report import write_report
     from wisecrowd.results import run_folder
 
-    run_folder.check_page_file(out, run_folder.files_of_run(run), force=force)
+    inputs = run_folder.files_of_run(run)
+    run_folder.check_file(out, "page", inputs, force=force)
     found = run_folder.read_findings(run)
     write = partial(write_report, found, images=images)
     if out is None:

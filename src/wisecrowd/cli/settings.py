@@ -123,17 +123,12 @@ def dashed(name: str) -> str:
 def _given(values: dict[str, Any]) -> list[Given]:
     """Return the settings that were given, by their own options and by ``--set``."""
     sets: list[str] = values.pop("set_") or []
-    found = [
-        Given(FRIENDLY[name].setting, str(value), _written(name, value))
-        for name, value in values.items()
-        if value is not None
-    ]
-    return [*found, *(_split(text) for text in sets)]
-
-
-def _written(name: str, value: Any) -> str:
-    """Return an option as the user wrote it."""
-    return dashed(name) if value is True else f"{dashed(name)} {value}"
+    found = []
+    for name, value in values.items():
+        if value is not None:
+            written = dashed(name) if value is True else f"{dashed(name)} {value}"
+            found.append(Given(FRIENDLY[name].setting, str(value), written))
+    return [*found, *map(_split, sets)]
 
 
 def _split(text: str) -> Given:
@@ -173,7 +168,7 @@ def made_method(
         if given.setting not in known:
             raise InputError(
                 f"{given.option} cannot be used: {name} has no setting "
-                f"{given.setting}. {_its_settings(name, known)}"
+                f"{given.setting}. The settings of {name} are {', '.join(known)}."
             )
         if given.setting in chosen:
             raise InputError(
@@ -206,12 +201,8 @@ def made_methods(
 
     own: dict[str, list[Given]] = {name: [] for name in names}
     for given in settings:
-        takers = [
-            name
-            for name in names
-            if given.method == name
-            or (given.method is None and given.setting in settings_of(METHODS[name]))
-        ]
+        having = [n for n in names if given.setting in settings_of(METHODS[n])]
+        takers = having if given.method is None else {given.method}.intersection(names)
         if not takers:
             raise InputError(
                 f"{given.option} cannot be used: none of the compared methods "
@@ -220,7 +211,3 @@ def made_methods(
         for name in takers:
             own[name].append(given)
     return {n: made_method(n, own[n], seed=seed, quiet=quiet) for n in names}
-
-
-def _its_settings(name: str, known: Iterable[str]) -> str:
-    return f"The settings of {name} are {', '.join(known)}."

@@ -156,13 +156,13 @@ def glitches(
     from wisecrowd._checks import one_of
     from wisecrowd._files import check_outputs
     from wisecrowd.cli.show import say, sizes
-    from wisecrowd.results.run_folder import check_figure_file, write_figure
+    from wisecrowd.results.run_folder import check_file, write_figure
     from wisecrowd.simulation.glitches.dataset import SIZES, simulate_glitches
 
     one_of(size, SIZES, "size")
     check_outputs([out / name for name in FILES], (), force=force)
     picture = out / PICTURES if pictures else None
-    check_figure_file(picture, (), force=force)
+    check_file(picture, "figure", (), force=force)
     out.mkdir(parents=True, exist_ok=True)
     made = simulate_glitches(size, random_state=seed, show=False if quiet else None)
     _write_glitches(made, out)

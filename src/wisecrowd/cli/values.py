@@ -84,21 +84,18 @@ def value_of(setting: Setting, text: str) -> Any:
     raise InputError(f"{setting.name} must be {' or '.join(words)}.")
 
 
-def _none(text: str) -> None:
-    if text.lower() != "none":
-        raise ValueError(text)
+def _word_in(words: dict[str, Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        if text.lower() not in words:
+            raise ValueError(text)
+        return words[text.lower()]
 
-
-def _truth(text: str) -> bool:
-    words = {"true": True, "yes": True, "false": False, "no": False}
-    if text.lower() not in words:
-        raise ValueError(text)
-    return words[text.lower()]
+    return read
 
 
 READERS: dict[type, Callable[[str], Any]] = {
-    NoneType: _none,
-    bool: _truth,
+    NoneType: _word_in({"none": None}),
+    bool: _word_in({"true": True, "yes": True, "false": False, "no": False}),
     int: int,
     float: float,
     str: str,

@@ -38,6 +38,15 @@ FILES = (
 )  # fmt: skip
 """The files of a run folder; the command line adds the page."""
 
+TABLE = {".csv": "CSV", ".parquet": "Parquet"}
+FORMATS = {
+    "table": TABLE,
+    "scores": {**TABLE, TEX: "LaTeX"},
+    "figure": {".png": "PNG", ".svg": "SVG", ".pdf": "PDF"},
+    "page": {".html": "HTML"},
+}
+"""The endings of files that can be written, beside runs."""
+
 
 def write_run(
     model: Any, annotations: Annotations, folder: Path, *, force: bool = False
@@ -191,53 +200,22 @@ def _check_place(folder: Path) -> None:
         )
 
 
-def check_table_file(
-    path: Path | None,
-    inputs: Iterable[Path | None],
-    *,
-    force: bool,
-    latex: bool = False,
-) -> None:
-    """Refuse a file that `write_table` could not or should not write."""
-    formats = {".csv": "CSV", ".parquet": "Parquet"} | ({TEX: "LaTeX"} if latex else {})
-    _check_file(path, formats, inputs, force=force)
-
-
-def check_figure_file(
-    path: Path | None, inputs: Iterable[Path | None], *, force: bool
-) -> None:
-    """Refuse a file that `write_figure` could not or should not write."""
-    formats = {".png": "PNG", ".svg": "SVG", ".pdf": "PDF"}
-    _check_file(path, formats, inputs, force=force)
-    if path is None:
-        return
-    try:
-        pyplot()
-    except ImportError as error:
-        raise InputError(str(error)) from None
-
-
 def files_of_run(run: Path) -> list[Path]:
     """Return the files of a run, with its page; no command replaces one of them."""
     return [run / name for name in (*FILES, PAGE)]
 
 
-def check_page_file(
-    path: Path | None, inputs: Iterable[Path | None], *, force: bool
+def check_file(
+    path: Path | None, kind: str, inputs: Iterable[Path | None], *, force: bool
 ) -> None:
-    """Refuse a file that a page could not or should not be written to."""
-    _check_file(path, {".html": "HTML"}, inputs, force=force)
+    """Refuse a file that could not or should not be written; `kind` is of `FORMATS`.
 
-
-def _check_file(
-    path: Path | None,
-    formats: dict[str, str],
-    inputs: Iterable[Path | None],
-    *,
-    force: bool,
-) -> None:
+    Of `inputs`, the files that are read, none is ever replaced. A figure is also
+    refused if matplotlib is not installed.
+    """
     if path is None:
         return
+    formats = FORMATS[kind]
     if path.suffix.lower() not in formats:
         raise InputError(
             f"{path}: only {_joined(formats.values(), 'and')} can be written. End the "
@@ -247,6 +225,11 @@ def _check_file(
         raise InputError(f"{path}: this is a folder. Choose another name.")
     _check_place(path.parent)
     check_outputs([path], inputs, force=force)
+    if kind == "figure":
+        try:
+            pyplot()
+        except ImportError as error:
+            raise InputError(str(error)) from None
 
 
 def _joined(words: Iterable[str], last: str) -> str:
