@@ -62,8 +62,6 @@ class Commands(TyperGroup):
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
-            except BrokenPipeError:
-                raise
             except KeyboardInterrupt:
                 raise typer.Exit(INTERRUPTED) from None
             except Exception as error:
@@ -96,7 +94,7 @@ class Command(TyperCommand):
 
 def _explained(error: Exception, command: str) -> int:
     """Print what is wrong; return the exit code. Typer's own ways to end go on."""
-    if isinstance(error, typer.Exit | typer.Abort):
+    if isinstance(error, typer.Exit | typer.Abort | BrokenPipeError):
         raise error
     from wisecrowd._checks import InputError
 
