@@ -117,7 +117,13 @@ def _rows(where: Array, kind: str, value: Float[np.ndarray, "n C"]) -> pd.DataFr
     centre = value.mean(1, keepdims=True)
     value = value - np.where(np.isfinite(centre), centre, 0.0)
     table = pd.DataFrame(value)
-    columns = {"item": where, "kind": kind, "who": None, "answer": None, "counts": None}
+    columns: Any = {
+        "item": where,
+        "kind": kind,
+        "who": None,
+        "answer": None,
+        "counts": None,
+    }
     for place, (name, content) in enumerate(columns.items()):
         table.insert(place, name, content)
     return table.astype({"counts": float, "who": object, "answer": object})

@@ -57,10 +57,8 @@ def to_review(
     if disagreements is not None:
         two = disagreements[["item", "crowd", "features"]].to_numpy().tolist()
         contrary = {item: (crowd, features) for item, crowd, features in two}
-    why = [
-        _why(row, contrary.get(row["item"]))
-        for row in with_next(rows).to_dict("records")
-    ]
+    each: Any = with_next(rows).to_dict("records")
+    why = [_why(row, contrary.get(row["item"])) for row in each]
     # The empty column is for the expert: without it, --gold would read the labels.
     return rows[COLUMNS].assign(why=why, gold="").reset_index(drop=True)
 

@@ -96,7 +96,7 @@ def cells(
     (['<name', 'right'], [['ann', '50 % of 2,000']])
     """
     write = _Cells().vformat
-    rows = table.to_dict("records")
+    rows: Any = table.to_dict("records")
     return (
         [heading for heading, _ in columns],
         [[write(form, (), row) for _, form in columns] for row in rows],
