@@ -36,62 +36,54 @@ def compare(
     methods: Annotated[
         str | None,
         opt.option(
-            "--methods -m",
+            "--methods -m A,B,...",
             "Names, as in [bold]wisecrowd methods[/bold]. Default: all that can be "
             "fitted to these files.",
-            "A,B,...",
         ),
     ] = None,
     features: Annotated[
         Path | None,
         opt.option(
-            "--features -f",
+            "--features -f FILE",
             "Features, one row per item, for the methods that need them.",
-            "FILE",
         ),
     ] = None,
     gold: Annotated[
         Path | None,
         opt.option(
-            "",
+            "FILE",
             "Known classes (columns item and gold) to compare with. No method sees "
             "them. Default: those in ANSWERS, if it has any.",
-            "FILE",
         ),
     ] = None,
     score: Annotated[
         str,
         opt.option(
-            "",
+            "all|answered|new",
             "Which gold items to score; new: those of FEATURES without an answer, "
             "labelled by their features alone.",
-            "all|answered|new",
         ),
     ] = "all",
     held_out: Annotated[
         float,
         opt.option(
-            "",
+            "SHARE",
             "Share of the answers to hide from a second fit, which predicts them. 0: "
             "no second fit.",
-            "SHARE",
         ),
     ] = 0.1,
     seeds: Annotated[
         int,
         opt.option(
-            "",
-            "Fit every method N times, with the seeds --seed, --seed + 1, ...",
             "N",
+            "Fit every method N times, with the seeds --seed, --seed + 1, ...",
             min=1,
             max=1000,
         ),
     ] = 1,
     time_limit: Annotated[
         float | None,
-        opt.option(
-            "", "Give up a fit that takes longer. Default: no limit.", "SECONDS"
-        ),
+        opt.option("SECONDS", "Give up a fit that takes longer. Default: no limit."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -99,7 +91,7 @@ def compare(
     ] = None,
     plot: Annotated[
         Path | None,
-        opt.option("", "Figure to write: PNG, SVG or PDF. Needs matplotlib.", "FILE"),
+        opt.option("FILE", "Figure to write: PNG, SVG or PDF. Needs matplotlib."),
     ] = None,
     seed: opt.Seed = 0,
     force: opt.Force = False,

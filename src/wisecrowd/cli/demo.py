@@ -18,7 +18,7 @@ INTRODUCTION = (
 
 
 def demo(
-    out: Annotated[Path, opt.option("--out -o", "Folder for the run.", "RUN")] = Path(
+    out: Annotated[Path, opt.option("--out -o RUN", "Folder for the run.")] = Path(
         "demo-run"
     ),
     seed: opt.Seed = 0,

@@ -76,9 +76,8 @@ def fit(
     features: Annotated[
         Path,
         opt.option(
-            "--features -f",
+            "--features -f FILE",
             "Features: npy, npz, CSV, Parquet or HDF5, one row per item.",
-            "FILE",
             show_default=False,
         ),
     ],

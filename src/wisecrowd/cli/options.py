@@ -11,9 +11,11 @@ import typer
 from wisecrowd.registry import CLASSIFIERS, METHODS, Methods, method_name
 
 
-def option(names: str, text: str, metavar: str | None = None, **how: Any) -> Any:
-    """Return an option; without names, it is called as the argument of the command."""
-    return typer.Option(*names.split(), metavar=metavar, help=text, **how)
+def option(spec: str, text: str, **how: Any) -> Any:
+    """Return an option from ``--name -n METAVAR``; each may be left out."""
+    names = [word for word in spec.split() if word.startswith("-")]
+    metavar = " ".join(word for word in spec.split() if word not in names)
+    return typer.Option(*names, metavar=metavar or None, help=text, **how)
 
 
 def argument(metavar: str, text: str) -> Any:
@@ -23,18 +25,18 @@ def argument(metavar: str, text: str) -> Any:
 
 def out_file(text: str) -> Any:
     """Return the option ``--out`` of a command that writes one file."""
-    return option("--out -o", text, "FILE")
+    return option("--out -o FILE", text)
 
 
 def out_folder(text: str) -> Any:
     """Return the option ``--out`` of a command that needs a folder to write to."""
-    return option("--out -o", text, "FOLDER", show_default=False)
+    return option("--out -o FOLDER", text, show_default=False)
 
 
 def method_option(methods: Methods) -> Any:
     """Return the option ``--method``, with the names of these methods as its help."""
     text = f"One of {', '.join(methods)}. See [bold]wisecrowd methods[/bold]."
-    return option("--method -m", text, "NAME")
+    return option("--method -m NAME", text)
 
 
 AnswersFile = Annotated[
@@ -48,37 +50,34 @@ AnswersFile = Annotated[
 ]
 Run = Annotated[Path, argument("RUN", "A folder that fit or aggregate has written.")]
 RunFolder = Annotated[
-    Path | None, option("--out -o", "Folder to write the run to.", "RUN")
+    Path | None, option("--out -o RUN", "Folder to write the run to.")
 ]
 GoldFile = Annotated[
     Path | None,
-    option("--gold", "Known classes (columns item and gold), used in the fit.", "FILE"),
+    option("--gold FILE", "Known classes (columns item and gold), used in the fit."),
 ]
 GroupsFile = Annotated[
     Path | None,
     option(
-        "--groups",
+        "--groups FILE",
         "Families of annotators who answer alike (columns annotator and group), such "
         "as language models of one maker. A family has one vote per item.",
-        "FILE",
     ),
 ]
 LeaveOutItems = Annotated[
     Path | None,
     option(
-        "--leave-out-items",
+        "--leave-out-items FILE",
         "Items to leave out of the fit, such as retired subjects: one id per line, or "
         "a table with a column of items.",
-        "FILE",
     ),
 ]
 Seed = Annotated[int, option("", "Seed of all random numbers.", min=0, max=2**32 - 1)]
 SettledAt = Annotated[
     float,
     option(
-        "",
-        "Share of the settled items whose label may be expected to be wrong.",
         "SHARE",
+        "Share of the settled items whose label may be expected to be wrong.",
     ),
 ]
 Processes = Annotated[
@@ -107,8 +106,8 @@ Silent = Annotated[bool, option("--quiet -q", "Print no messages.")]
 # -- options that a command gets as one ---------------------------------------------
 
 
-def _reading(text: str, metavar: str | None = None, what: str = "answers") -> Any:
-    return option("", text, metavar, rich_help_panel=f"Reading the file of {what}")
+def _reading(text: str, metavar: str = "", what: str = "answers") -> Any:
+    return option(metavar, text, rich_help_panel=f"Reading the file of {what}")
 
 
 READING = {

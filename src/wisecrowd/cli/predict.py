@@ -25,9 +25,8 @@ def predict(
     annotations: Annotated[
         list[Path] | None,
         opt.option(
-            "--annotations -a",
+            "--annotations -a FILE",
             "Answers on the new items, by known or new annotators. May be repeated.",
-            "FILE",
         ),
     ] = None,
     out: Annotated[Path | None, opt.out_file("CSV or Parquet to write.")] = None,

@@ -21,17 +21,15 @@ def reproduce(
     size: Annotated[
         str,
         opt.option(
-            "",
-            "small takes minutes, full is the paper's and takes hours.",
             "small|medium|full",
+            "small takes minutes, full is the paper's and takes hours.",
         ),
     ] = "small",
     seeds: Annotated[
         int | None,
         opt.option(
-            "",
-            "Fits with so many seeds. Default: as many as the size has.",
             "N",
+            "Fits with so many seeds. Default: as many as the size has.",
             min=1,
             max=1000,
         ),
@@ -39,14 +37,13 @@ def reproduce(
     methods: Annotated[
         str | None,
         opt.option(
-            "--methods -m",
+            "--methods -m A,B,...",
             "Only these methods. Default: all of the experiment.",
-            "A,B,...",
         ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        opt.option("", "The most that one fit may take.", "SECONDS", min=0.001),
+        opt.option("SECONDS", "The most that one fit may take.", min=0.001),
     ] = None,
     redraw: Annotated[
         bool,
@@ -57,10 +54,9 @@ def reproduce(
     page: Annotated[
         Path | None,
         opt.option(
-            "",
+            "FILE",
             "Write a page with all tables and figures, in Markdown. The figures go to "
             "images/ beside it. Default: FOLDER/README.md.",
-            "FILE",
         ),
     ] = None,
     quiet: opt.Silent = False,

@@ -31,7 +31,7 @@ def explain(
 def review(
     run: opt.Run,
     *,
-    budget: Annotated[int, opt.option("", "The most items to list.", "N", min=1)] = 100,
+    budget: Annotated[int, opt.option("N", "The most items to list.", min=1)] = 100,
     out: Annotated[
         Path | None,
         opt.out_file("CSV or Parquet to write. Default: CSV on standard output."),
@@ -69,9 +69,8 @@ def report(
     images: Annotated[
         Path | None,
         opt.option(
-            "",
-            "Folder with an image per item, called as the item, such as 4711.png.",
             "DIR",
+            "Folder with an image per item, called as the item, such as 4711.png.",
         ),
     ] = None,
     out: Annotated[

@@ -98,10 +98,9 @@ def with_settings(*offered: str) -> Callable[[Command], Command]:
     options["set_"] = Annotated[
         list[str] | None,
         option(
-            "--set",
+            "--set NAME=VALUE",
             "Any setting of the method; may be repeated. "
             "[bold]wisecrowd methods NAME[/bold] lists them.",
-            "NAME=VALUE",
             rich_help_panel=PANEL,
         ),
     ]
@@ -112,7 +111,7 @@ def _friendly_option(name: str) -> Any:
     _, metavar, text = FRIENDLY[name]
     how: dict[str, Any] = {"rich_help_panel": PANEL, "show_default": False}
     kind = str if metavar else bool
-    return Annotated[kind | None, option(dashed(name), text, metavar or None, **how)]
+    return Annotated[kind | None, option(f"{dashed(name)} {metavar}", text, **how)]
 
 
 def dashed(name: str) -> str:

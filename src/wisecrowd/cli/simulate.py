@@ -132,10 +132,9 @@ def glitches(
     size: Annotated[
         str,
         opt.option(
-            "",
+            "small|medium|full",
             "2,000, 20,000 or 173,565 glitches with answers, and 1,000, 4,000 or "
             "9,997 for tests. The full size takes minutes.",
-            "small|medium|full",
         ),
     ] = "small",
     pictures: Annotated[
