@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+import wisecrowd as wc
 from wisecrowd._stopping import INTERRUPTED, stop_on_signals
 from wisecrowd._text import printable
 from wisecrowd._version import __version__
@@ -80,11 +81,11 @@ class Command(TyperCommand):
             named = given.get(parameter.name or "")
             empty = "" in named if isinstance(named, list | tuple) else named == ""
             if word in FILES and empty:
-                from wisecrowd._checks import InputError
-
                 option = parameter.opts[0]
                 what = option if option.startswith("-") else word
-                raise InputError(f"{what}: the name is empty. Give the name of a file.")
+                raise wc.InputError(
+                    f"{what}: the name is empty. Give the name of a file."
+                )
         rest = super().parse_args(ctx, args)
         for name, value in ctx.params.items():
             if isinstance(value, Path):
@@ -96,11 +97,9 @@ def _explained(error: Exception, command: str) -> int:
     """Print what is wrong; return the exit code. Typer's own ways to end go on."""
     if isinstance(error, typer.Exit | typer.Abort | BrokenPipeError):
         raise error
-    from wisecrowd._checks import InputError
-
     if hasattr(error, "format_message"):  # Typer does not understand the arguments
         _complain(said_of_usage(error.format_message(), command))
-    elif isinstance(error, InputError):
+    elif isinstance(error, wc.InputError):
         _complain(str(error))
     elif isinstance(error, OSError):
         _complain(f"{error.filename or command}: {error.strerror or error}.")

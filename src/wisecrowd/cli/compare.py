@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import wisecrowd as wc
 from wisecrowd.cli import inputs
 from wisecrowd.cli import options as opt
 from wisecrowd.cli import settings as cfg
@@ -146,9 +147,7 @@ def _names(methods: str | None, *, with_features: bool) -> list[str]:
         return fitting(with_features=with_features, n_classes=2)
     names = inputs.several(methods)
     if not names:
-        from wisecrowd._checks import InputError
-
-        raise InputError(
+        raise wc.InputError(
             "--methods is empty. Name the methods, such as --methods bcc,glad, or "
             "leave the option out."
         )

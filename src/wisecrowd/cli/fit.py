@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import wisecrowd as wc
 from wisecrowd.cli import inputs
 from wisecrowd.cli import options as opt
 from wisecrowd.cli import settings as cfg
@@ -39,7 +40,6 @@ def aggregate(
     """
     name = opt.method_of_command(method, AGGREGATORS)
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
-    from wisecrowd._checks import InputError
     from wisecrowd.cli import outcome
     from wisecrowd.results.settled import check_limit
 
@@ -53,7 +53,7 @@ def aggregate(
         aggregate_prepared(model, path[0], out, **shared, **how)
         return
     if distributed or processes > 1:
-        raise InputError(
+        raise wc.InputError(
             "several processes share the work on a prepared folder only: make one "
             "with 'wisecrowd prepare'."
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import wisecrowd as wc
 from wisecrowd.cli.options import Reading
 
 if TYPE_CHECKING:
@@ -112,7 +113,6 @@ def features_from(
     path: Path, reading: Reading, columns: Sequence[str] | None = None
 ) -> "FeatureTable":
     """Read the features: the columns given, or those that the options name."""
-    from wisecrowd._checks import InputError
     from wisecrowd.io.join import read_feature_table
 
     ids = reading["ids"]
@@ -126,9 +126,9 @@ def features_from(
             columns=columns or several(reading["columns"]),
             leave_out=several(reading["leave_out"]) or (),
         )
-    except InputError as error:
+    except wc.InputError as error:
         # On the command line, --item is a column of the answers.
-        raise InputError(re.sub(r"\bitem=", "ids=", str(error))) from None
+        raise wc.InputError(re.sub(r"\bitem=", "ids=", str(error))) from None
 
 
 def gold_from(
@@ -141,7 +141,6 @@ def gold_from(
 
     If `path` is one of the files of answers, they are the known classes in there.
     """
-    from wisecrowd._checks import InputError
     from wisecrowd.io.gold import gold_in, matched_gold
     from wisecrowd.io.join import item_hints
 
@@ -149,7 +148,7 @@ def gold_from(
         return None, []
     if _is_among(path, answers):
         if not len(annotations.gold):
-            raise InputError(
+            raise wc.InputError(
                 f"{path}: no column of the answers has known classes. Name theirs with "
                 f"gold_column=."
             )
@@ -158,27 +157,26 @@ def gold_from(
     also = {"item": reading["item"], "gold": reading["answer"]}
     try:
         known, notes = matched_gold(gold_in(path, given, also), annotations)
-    except InputError as error:
+    except wc.InputError as error:
         said = str(error)
         for role, option in {"item": "gold_item", "gold": "gold_column"}.items():
             said = said.replace(f"with {role}=", f"with {option}=")
         hints = item_hints(annotations) if "is among the items" in said else []
-        raise InputError(" ".join([_about(path, said), *hints])) from None
+        raise wc.InputError(" ".join([_about(path, said), *hints])) from None
     return known, [_about(path, note) for note in notes]
 
 
 def set_groups(model: Any, path: Path, annotators: Any) -> list[str]:
     """Give a method the families of annotators; note names that nobody here has."""
-    from wisecrowd._checks import InputError, counted, listed
-    from wisecrowd.io.gold import read_gold
+    from wisecrowd._checks import counted, listed
 
     method = model.method.name
     if method != "consensus":
-        raise InputError(f"--groups is for the method consensus, not for {method}.")
+        raise wc.InputError(f"--groups is for the method consensus, not for {method}.")
     try:
-        groups = read_gold(path, item="annotator", gold="group").to_dict()
-    except InputError as error:
-        raise InputError(_said_of_groups(str(error))) from None
+        groups = wc.read_gold(path, item="annotator", gold="group").to_dict()
+    except wc.InputError as error:
+        raise wc.InputError(_said_of_groups(str(error))) from None
     model.set_params(groups=groups)
     here = {str(who) for who in annotators}
     unknown = [who for who in groups if str(who) not in here]

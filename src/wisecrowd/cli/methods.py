@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+import wisecrowd as wc
 from wisecrowd.cli import options as opt
 from wisecrowd.registry import METHODS, MethodInfo, method_name
 from wisecrowd.registry import cite as citation
@@ -39,9 +40,7 @@ def cite(
 ) -> None:
     """Print the BibTeX of a method, or of the method of a run."""
     if Path(what).is_dir():
-        from wisecrowd.persist import load
-
-        typer.echo(citation(load(what)))
+        typer.echo(citation(wc.load(what)))
     else:
         typer.echo(citation(method_name(what)))
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+import wisecrowd as wc
 from wisecrowd.registry import CLASSIFIERS, METHODS, Methods, method_name
 
 
@@ -231,13 +232,13 @@ def with_table_reading() -> Callable[[Command], Command]:
 
 def method_of_command(name: str, methods: Methods) -> str:
     """Return the name of a method of this command, or say which command has it."""
-    from wisecrowd._checks import InputError, listed
+    from wisecrowd._checks import listed
 
     key = name.strip().lower().replace("_", "-")
     if key in METHODS and key not in methods:
         what = "features" if key in CLASSIFIERS else "answers alone"
         other = "fit ANSWERS --features FILE" if key in CLASSIFIERS else "aggregate"
-        raise InputError(
+        raise wc.InputError(
             f"{key} learns from {what}: use 'wisecrowd {other}'. The methods of this "
             f"command are {listed(methods, 20)}."
         )

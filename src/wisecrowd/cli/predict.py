@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import wisecrowd as wc
 from wisecrowd.cli import inputs
 from wisecrowd.cli import options as opt
 
@@ -44,12 +45,11 @@ def predict(
     aggregate has no classifier and predicts from answers alone:
     [bold]wisecrowd predict run/ --annotations new.csv[/bold]
     """
-    from wisecrowd.persist import load
     from wisecrowd.results.run_folder import check_file
 
     given = inputs.files_of(reading, features, annotations)
     check_file(out, "table", given, force=force)
-    model = load(run)
+    model = wc.load(run)
     _check_what_is_given(model, run, features, annotations)
     table = None if features is None else _table(model, features, reading_table)
     read = None
@@ -105,24 +105,23 @@ def _check_what_is_given(
     model: Any, run: Path, features: Path | None, annotations: Any
 ) -> None:
     """Refuse features for a model that uses none, and the other way round."""
-    from wisecrowd._checks import InputError
     from wisecrowd.base import CrowdClassifier
 
     begin = f"{run}: the model of this run is {type(model).__name__}, which "
     if isinstance(model, CrowdClassifier):
         if features is None:
-            raise InputError(
+            raise wc.InputError(
                 f"{begin}needs the features of the new items: 'wisecrowd predict {run} "
                 f"FEATURES'."
             )
     elif features is not None:
-        raise InputError(
+        raise wc.InputError(
             f"{begin}does not use features. Give it answers: 'wisecrowd predict {run} "
             f"--annotations FILE'. For features, fit one with 'wisecrowd fit ANSWERS "
             f"--features FILE --out RUN'."
         )
     elif not annotations:
-        raise InputError(
+        raise wc.InputError(
             f"{begin}predicts from answers. Add --annotations FILE with the answers on "
             f"the new items."
         )
@@ -151,14 +150,14 @@ def _said_of_answers(model: Any, both: Any) -> list[str]:
 
 def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
     """Return the table with the columns of the fit in order, and what to note."""
-    from wisecrowd._checks import InputError, counted, listed
+    from wisecrowd._checks import counted, listed
     from wisecrowd.features import in_order_of_fit
     from wisecrowd.io.sources import errors_that_name
 
     fitted = getattr(model, "feature_names_in_", None)
     if fitted is None or table.names is None:
         if table.X.shape[1] != model.n_features_in_:
-            raise InputError(
+            raise wc.InputError(
                 f"{table.path}: it has {table.X.shape[1]:,} features per item, but "
                 f"the run was fitted on {model.n_features_in_:,}. Give the same "
                 f"columns, in the same order."
@@ -180,10 +179,8 @@ def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
 def _check_finite(proba: Any) -> None:
     import numpy as np
 
-    from wisecrowd._checks import InputError
-
     if not np.isfinite(proba).all():
-        raise InputError(
+        raise wc.InputError(
             "the model gives no probabilities for these items, because its numbers are "
             "out of range. It may have been altered: fit and save it again."
         )
@@ -192,11 +189,11 @@ def _check_finite(proba: Any) -> None:
 def _check_answers(model: Any, read: Any) -> None:
     import numpy as np
 
-    from wisecrowd._checks import InputError, listed
+    from wisecrowd._checks import listed
 
     unknown = read.answers[~np.isin(read.answers, model.answers_)]
     if len(unknown):
-        raise InputError(
+        raise wc.InputError(
             f"{read.report.path}: the answers {listed(unknown, 5)} did not occur in "
             f"the fit, where the possible answers were {listed(model.answers_, 20)}. "
             f"Correct them, or take them out."

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+import wisecrowd as wc
 from wisecrowd.cli import inputs
 from wisecrowd.cli import options as opt
 
@@ -85,25 +86,25 @@ def aggregate_prepared(
     **how: bool,
 ) -> None:
     """Label the items of a prepared folder, and print what was learned."""
-    from wisecrowd._checks import InputError
     from wisecrowd.cli import show
-    from wisecrowd.io.gold import read_gold
     from wisecrowd.prepared.folder import opened
     from wisecrowd.prepared.processes import aggregate_in_processes
     from wisecrowd.results.run_folder import check_folder
 
     given = [name for name, value in reading.items() if value is not None]
     if given and not given[0].startswith("gold"):
-        raise InputError(f"{given[0]}= is for 'wisecrowd prepare', not for its folder.")
+        raise wc.InputError(
+            f"{given[0]}= is for 'wisecrowd prepare', not for its folder."
+        )
     if out is None:
-        raise InputError(
+        raise wc.InputError(
             "the labels of a prepared folder are written, not shown. Add --out RUN."
         )
     check_folder(out, [], force=force)
     prepared, notes = opened(folder), list[str]()
     if gold is not None:
         columns = {"item": reading["gold_item"], "gold": reading["gold_column"]}
-        prepared, notes = prepared.with_gold(read_gold(gold, **columns))
+        prepared, notes = prepared.with_gold(wc.read_gold(gold, **columns))
     if groups is not None:
         notes = [*notes, *inputs.set_groups(model, groups, prepared.annotators)]
     if notes and not how["quiet"]:
@@ -117,7 +118,6 @@ def aggregate_prepared(
 
 def _join(model: Any, prepared: Any, out: Path, *, force: bool, **how: bool) -> None:
     """Be one of the processes that a cluster has started."""
-    from wisecrowd._checks import InputError
     from wisecrowd.prepared.aggregate import aggregate_prepared as aggregated
     from wisecrowd.prepared.partners import OverJax
 
@@ -127,7 +127,7 @@ def _join(model: Any, prepared: Any, out: Path, *, force: bool, **how: bool) -> 
         if partners.rank == 0:
             _show(model, prepared, out, **how)
         partners.part()
-    except InputError as error:
+    except wc.InputError as error:
         typer.echo(f"error: {error}", err=True)
         os._exit(2)  # at the usual end, JAX would wait for a partner that is dead
 

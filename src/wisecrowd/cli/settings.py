@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 
+import wisecrowd as wc
 from wisecrowd.cli.options import Command, gathered, option
 from wisecrowd.cli.values import settings_of, value_of
 from wisecrowd.registry import METHODS
@@ -132,11 +133,9 @@ def _given(values: dict[str, Any]) -> list[Given]:
 
 def _split(text: str) -> Given:
     """Return the setting in ``name=value`` or ``method:name=value``."""
-    from wisecrowd._checks import InputError
-
     match = re.fullmatch(r"(?:([\w-]+):)?(\w+)=(.*)", text.strip(), re.DOTALL)
     if match is None:
-        raise InputError(
+        raise wc.InputError(
             f"--set {text} is not NAME=VALUE. Write it like --set max_iter=50."
         )
     method, name, value = match.groups()
@@ -158,31 +157,29 @@ def made_method(
 
     `seed` is the `random_state` of methods that have one.
     """
-    from wisecrowd._checks import InputError
-
     kind: Any = METHODS[name]
     known = settings_of(kind)
     chosen: dict[str, Any] = {}
     for given in settings:
         if given.setting not in known:
-            raise InputError(
+            raise wc.InputError(
                 f"{given.option} cannot be used: {name} has no setting "
                 f"{given.setting}. The settings of {name} are {', '.join(known)}."
             )
         if given.setting in chosen:
-            raise InputError(
+            raise wc.InputError(
                 f"{given.option} cannot be used: {given.setting} is already given."
             )
         try:
             chosen[given.setting] = value_of(known[given.setting], given.text)
-        except InputError as error:
-            raise InputError(f"{given.option} cannot be used: {error}") from None
+        except wc.InputError as error:
+            raise wc.InputError(f"{given.option} cannot be used: {error}") from None
     usual = {"random_state": seed, "progress": False if quiet else None}
     chosen = {k: v for k, v in usual.items() if k in known} | chosen
     if not published:
         return kind(**chosen)
     if not hasattr(kind, "as_published"):
-        raise InputError(
+        raise wc.InputError(
             f"{name} has only one set of defaults: leave --as-published out, and "
             f"change single settings with --set."
         )
@@ -196,14 +193,12 @@ def made_methods(
 
     A setting that is written ``METHOD:NAME=VALUE`` goes to that method only.
     """
-    from wisecrowd._checks import InputError
-
     own: dict[str, list[Given]] = {name: [] for name in names}
     for given in settings:
         having = [n for n in names if given.setting in settings_of(METHODS[n])]
         takers = having if given.method is None else {given.method}.intersection(names)
         if not takers:
-            raise InputError(
+            raise wc.InputError(
                 f"{given.option} cannot be used: none of the compared methods "
                 f"({', '.join(names)}) has it. See 'wisecrowd methods NAME'."
             )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import wisecrowd as wc
 from wisecrowd.cli import options as opt
 
 MOST = 100_000_000  # numbers of one kind, 0.8 GB
@@ -87,10 +88,8 @@ def simulate(
 
 
 def _check_size(n: int | float, what: str) -> None:
-    from wisecrowd._checks import InputError
-
     if n > MOST:
-        raise InputError(
+        raise wc.InputError(
             f"simulate: this crowd would have {n:.3g} {what}, and at most {MOST:,} are "
             f"allowed. Ask for a smaller crowd."
         )
@@ -104,10 +103,8 @@ def _files(out: Path, *, with_features: bool) -> list[Path]:
 
 def _write(crowd: Any, out: Path) -> list[Path]:
     """Write the answers, the true classes and any features; return the files."""
-    from wisecrowd.io.write import write_annotations
-
     files = _files(out, with_features=crowd.X is not None)
-    write_annotations(crowd.answers, out)
+    wc.write_annotations(crowd.answers, out)
     truth = crowd.classes[crowd.truth]
     _write_items(crowd.answers.items, truth, crowd.X, files[1:])
     return files
@@ -179,11 +176,10 @@ def _write_glitches(made: Any, out: Path) -> None:
     import numpy as np
     import pandas as pd
 
-    from wisecrowd.io.write import write_annotations
     from wisecrowd.results.run_folder import write_table
 
     items, X = made.answers.items, made.X_test
-    write_annotations(made.answers, out / "answers.parquet")
+    wc.write_annotations(made.answers, out / "answers.parquet")
     files = [out / "gold.csv", out / "features.parquet"]
     _write_items(items, made.gold.to_numpy(), made.X, files)
     files = [out / "test_gold.csv", out / "test_features.parquet"]
