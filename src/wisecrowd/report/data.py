@@ -85,13 +85,13 @@ def _about(found: Findings) -> dict[str, Any]:
     import sklearn
 
     about, info = found.about, METHODS.info(found.about["method"])
-    sizes = {name: about[f"n_{name}"] for name in ("items", "annotators", "answers")}
+    sizes = {what: about[f"n_{what}"] for what in ("items", "annotators", "answers")}
     sizes["classes"] = len(found.model.classes_)
     return {
         "method": info.name,
         "learns": info.learns,
         "paper": info.paper.replace("*", ""),
-        "sizes": [(name, f"{size:,}") for name, size in sizes.items()],
+        "sizes": [(what, f"{size:,}") for what, size in sizes.items()],
         "settings": [(k, name(v)) for k, v in about["settings"].items()],
         "settled_at": percent(about["settled_at"]),
         "versions": [
@@ -150,7 +150,7 @@ def _annotators(found: Findings) -> dict[str, Any]:
         "n_all": len(table),
         "name": names(shown["annotator"]),
         "n": shown["n_answers"].tolist(),
-        **{name: rounded(shown[name]) for name in numbers},
+        **{column: rounded(shown[column]) for column in numbers},
         "flag": shown["flag"].tolist(),
         "points": [*range(n_points // 2), *np.sort(some).tolist()],
         "mistakes": _mistakes(mean, found.model.class_prior_),
@@ -260,13 +260,16 @@ def _lists(found: Findings) -> dict[str, list[int]]:
     agreement = table["agreement"].to_numpy()[several]
     contested = several[np.lexsort((-n_answers[several], agreement))]
     contested = contested[np.sort(agreement) < 1][: min(most, MOST_ITEMS)]
-    certain = answered[np.argsort(p[answered], kind="stable")]
+
+    def unsure(at: Array) -> Array:
+        return at[np.argsort(p[at], kind="stable")]
+
     lists = {
-        "least certain": certain[: 0 if len(still_open) else MOST_ITEMS],
-        "second look": still_open[np.argsort(p[still_open], kind="stable")][:most],
+        "least certain": unsure(answered)[: 0 if len(still_open) else MOST_ITEMS],
+        "second look": unsure(still_open)[:most],
         "contested": contested,
         "disagree": _disagreeing(found, min(most, MOST_ITEMS)),
-        "no answers": unseen[np.argsort(p[unseen], kind="stable")][:MOST_ITEMS],
+        "no answers": unsure(unseen)[:MOST_ITEMS],
     }
     if len(table) <= ALL_ITEMS:
         lists["all"] = np.argsort(p, kind="stable")
