@@ -54,7 +54,7 @@ def to_review(
     needless = items["settled"].astype(bool) | items["item"].isin(known)
     rows = items[~needless].sort_values("probability", kind="stable").head(budget)
     contrary: dict[Any, Any] = {}
-    if disagreements is not None:
+    if disagreements is not None and len(disagreements):  # from a file: no columns
         two = disagreements[["item", "crowd", "features"]].to_numpy().tolist()
         contrary = {item: (crowd, features) for item, crowd, features in two}
     each: Any = with_next(rows).to_dict("records")
