@@ -37,8 +37,8 @@ from .registry import CLASSIFIERS as CLASSIFIERS
 from .registry import METHODS as METHODS
 from .registry import cite as cite
 from .results.comparison import compare as compare
-from .results.comparison_figure import plot_comparison as plot_comparison
 from .results.cross_validation import cross_validate as cross_validate
+from .results.figures import plot_comparison as plot_comparison
 from .simulation.crowds import simulate as simulate
 from .simulation.glitches.dataset import simulate_glitches as simulate_glitches
 

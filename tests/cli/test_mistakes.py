@@ -1,5 +1,6 @@
 """A user's mistake is one sentence on stderr and exit code 2, never a traceback."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -215,6 +216,14 @@ def test_a_closed_pipe_ends_quietly(answers):
         command, shell=True, capture_output=True, text=True, check=False
     )
     assert (result.stdout, result.stderr) == ("{", "")
+
+
+def test_a_pipe_that_is_closed_during_the_help_ends_quietly(run, monkeypatch):
+    def closed(*_):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr("typer.core.TyperGroup.parse_args", closed)
+    assert run("--help").output == ""
 
 
 def test_no_methods_and_endless_seeds_are_refused(run, answers):

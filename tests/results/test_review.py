@@ -1,5 +1,7 @@
 """Which items an expert should look at first."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from wisecrowd import Annotations, MajorityVote
 from wisecrowd._checks import InputError
 from wisecrowd.results.findings import findings
 from wisecrowd.results.review import said_of_review, to_review
-from wisecrowd.results.run_folder import read_findings, write_run
+from wisecrowd.results.run_folder import read_findings, write_findings, write_run
 
 
 @pytest.fixture
@@ -51,6 +53,16 @@ def test_every_item_says_why(items):
         "All 4 answers name the label, but they are weak evidence. "
         "The next class is 'y' (20 %).",
     ]
+
+
+def test_features_that_disagree_nowhere_are_no_error(model, crowd, tmp_path, items):
+    nowhere = pd.DataFrame({"item": [], "crowd": [], "features": []})
+    pd.testing.assert_frame_equal(
+        to_review(items, disagreements=nowhere), to_review(items)
+    )
+    found = replace(findings(model, crowd.answers), disagreements=nowhere)
+    write_findings(found, tmp_path / "run")
+    assert len(read_findings(tmp_path / "run").to_review(7)) == 7
 
 
 def test_the_expected_gain_is_said(items):

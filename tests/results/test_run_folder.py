@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import wisecrowd as wc
 from wisecrowd.results.run_folder import (
+    check_file,
     check_folder,
-    check_table_file,
     write_run,
     write_table,
 )
@@ -73,11 +73,11 @@ def test_a_folder_without_permission_is_a_sentence(tmp_path):
 
 def test_only_csv_and_parquet_can_be_written(tmp_path):
     with pytest.raises(wc.InputError, match=r"only CSV and Parquet"):
-        check_table_file(tmp_path / "t.xlsx", [], force=True)
+        check_file(tmp_path / "t.xlsx", "table", [], force=True)
     (tmp_path / "t.csv").mkdir()
     with pytest.raises(wc.InputError, match="this is a folder"):
-        check_table_file(tmp_path / "t.csv", [], force=True)
-    check_table_file(None, [], force=False)
+        check_file(tmp_path / "t.csv", "table", [], force=True)
+    check_file(None, "table", [], force=False)
 
 
 @pytest.mark.parametrize("name", ["NA", "nan", "null", "N/A", "None"])

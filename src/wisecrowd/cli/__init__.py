@@ -12,31 +12,23 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+import wisecrowd as wc
 from wisecrowd._stopping import INTERRUPTED, stop_on_signals
 from wisecrowd._text import printable
 from wisecrowd._version import __version__
-from wisecrowd.cli.aggregate import aggregate
 from wisecrowd.cli.compare import compare
 from wisecrowd.cli.demo import demo
-from wisecrowd.cli.explain import explain
-from wisecrowd.cli.fit import fit
-from wisecrowd.cli.glitches import glitches
+from wisecrowd.cli.fit import aggregate, fit
 from wisecrowd.cli.methods import cite, methods
 from wisecrowd.cli.predict import predict
 from wisecrowd.cli.prepare import prepare
-from wisecrowd.cli.report import report
 from wisecrowd.cli.reproduce import reproduce
-from wisecrowd.cli.review import review
-from wisecrowd.cli.simulate import simulate
+from wisecrowd.cli.runs import explain, report, review
+from wisecrowd.cli.simulate import glitches, simulate
 from wisecrowd.cli.wording import as_options, said_of_usage
 
-FILES = (
-    "ANSWERS",
-    "FEATURES",
-    "FILE",
-    "FOLDER",
-    "RUN",
-)  # what the help calls a file or folder
+# What the help calls a file or folder.
+FILES = ("ANSWERS", "FEATURES", "FILE", "FOLDER", "RUN")
 USERS_MISTAKE, OUR_MISTAKE = 2, 70
 
 
@@ -71,8 +63,6 @@ class Commands(TyperGroup):
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
-            except BrokenPipeError:
-                raise
             except KeyboardInterrupt:
                 raise typer.Exit(INTERRUPTED) from None
             except Exception as error:
@@ -91,11 +81,11 @@ class Command(TyperCommand):
             named = given.get(parameter.name or "")
             empty = "" in named if isinstance(named, list | tuple) else named == ""
             if word in FILES and empty:
-                from wisecrowd._checks import InputError
-
                 option = parameter.opts[0]
                 what = option if option.startswith("-") else word
-                raise InputError(f"{what}: the name is empty. Give the name of a file.")
+                raise wc.InputError(
+                    f"{what}: the name is empty. Give the name of a file."
+                )
         rest = super().parse_args(ctx, args)
         for name, value in ctx.params.items():
             if isinstance(value, Path):
@@ -105,13 +95,11 @@ class Command(TyperCommand):
 
 def _explained(error: Exception, command: str) -> int:
     """Print what is wrong; return the exit code. Typer's own ways to end go on."""
-    if isinstance(error, typer.Exit | typer.Abort):
+    if isinstance(error, typer.Exit | typer.Abort | BrokenPipeError):
         raise error
-    from wisecrowd._checks import InputError
-
     if hasattr(error, "format_message"):  # Typer does not understand the arguments
         _complain(said_of_usage(error.format_message(), command))
-    elif isinstance(error, InputError):
+    elif isinstance(error, wc.InputError):
         _complain(str(error))
     elif isinstance(error, OSError):
         _complain(f"{error.filename or command}: {error.strerror or error}.")
@@ -172,12 +160,11 @@ def _about(
     """
 
 
-for command, words in (
-    (demo, "demo"), (fit, "fit"), (predict, "predict"), (aggregate, "aggregate"),
-    (prepare, "prepare"), (report, "report"), (explain, "explain"), (review, "review"),
-    (compare, "compare"), (methods, "methods"), (simulate, "simulate"),
-    (glitches, "simulate glitches"), (reproduce, "reproduce"), (cite, "cite"),
+for command in (
+    demo, fit, predict, aggregate, prepare, report, explain, review, compare, methods,
+    simulate, glitches, reproduce, cite,
 ):  # fmt: skip
+    words = "simulate glitches" if command is glitches else command.__name__
     app.command(words, cls=Command)(command)
 
 

@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import typer
-
+import wisecrowd as wc
+from wisecrowd.cli import inputs
 from wisecrowd.cli import options as opt
 from wisecrowd.cli import settings as cfg
 from wisecrowd.registry import fitting, method_name
@@ -21,6 +21,11 @@ HEADINGS = {
 DIGITS = {"seconds": 1, "megabytes": 0}  # behind the point; 3 for all else
 WITH_DEVIATION = ("accuracy", "log_loss")  # there is no room for more
 MOST_BESIDE = 6  # methods whose agreement fits into a table
+THAN_VOTES = {
+    "more": "More honest than smoothed votes (lower log loss)",
+    "less": "Less honest than smoothed votes (higher log loss)",
+    "unclear": "No clear difference from smoothed votes (two standard errors)",
+}
 
 
 @cfg.with_settings()
@@ -31,62 +36,55 @@ def compare(
     *,
     methods: Annotated[
         str | None,
-        typer.Option(
-            "--methods",
-            "-m",
-            metavar="A,B,...",
-            help="Names, as in [bold]wisecrowd methods[/bold]. Default: all that can "
-            "be fitted to these files.",
+        opt.option(
+            "--methods -m A,B,...",
+            "Names, as in [bold]wisecrowd methods[/bold]. Default: all that can be "
+            "fitted to these files.",
         ),
     ] = None,
     features: Annotated[
         Path | None,
-        typer.Option(
-            "--features",
-            "-f",
-            metavar="FILE",
-            help="Features, one row per item, for the methods that need them.",
+        opt.option(
+            "--features -f FILE",
+            "Features, one row per item, for the methods that need them.",
         ),
     ] = None,
     gold: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Known classes (columns item and gold) to compare with. No method "
-            "sees them. Default: those in ANSWERS, if it has any.",
+        opt.option(
+            "FILE",
+            "Known classes (columns item and gold) to compare with. No method sees "
+            "them. Default: those in ANSWERS, if it has any.",
         ),
     ] = None,
     score: Annotated[
         str,
-        typer.Option(
-            metavar="all|answered|new",
-            help="Which gold items to score; new: those of FEATURES without an answer, "
+        opt.option(
+            "all|answered|new",
+            "Which gold items to score; new: those of FEATURES without an answer, "
             "labelled by their features alone.",
         ),
     ] = "all",
     held_out: Annotated[
         float,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of the answers to hide from a second fit, which predicts "
-            "them. 0: no second fit.",
+        opt.option(
+            "SHARE",
+            "Share of the answers to hide from a second fit, which predicts them. 0: "
+            "no second fit.",
         ),
     ] = 0.1,
     seeds: Annotated[
         int,
-        typer.Option(
-            metavar="N",
+        opt.option(
+            "N",
+            "Fit every method N times, with the seeds --seed, --seed + 1, ...",
             min=1,
             max=1000,
-            help="Fit every method N times, with the seeds --seed, --seed + 1, ...",
         ),
     ] = 1,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Give up a fit that takes longer. Default: no limit.",
-        ),
+        opt.option("SECONDS", "Give up a fit that takes longer. Default: no limit."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -94,9 +92,7 @@ def compare(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Figure to write: PNG, SVG or PDF. Needs matplotlib."
-        ),
+        opt.option("FILE", "Figure to write: PNG, SVG or PDF. Needs matplotlib."),
     ] = None,
     seed: opt.Seed = 0,
     force: opt.Force = False,
@@ -117,81 +113,81 @@ def compare(
     """
     names = _names(methods, with_features=features is not None)
     models = cfg.made_methods(names, settings, seed=seed, quiet=quiet)
-    from wisecrowd._checks import counted
     from wisecrowd.cli.outcome import say_read
-    from wisecrowd.cli.show import say
-    from wisecrowd.io.join import join_features, join_note
     from wisecrowd.results.comparison import check_score, compared
-    from wisecrowd.results.run_folder import check_figure_file, check_table_file
+    from wisecrowd.results.run_folder import check_file
 
     check_score(score, with_features=features is not None)
-    given = opt.inputs(reading, path, features, gold)
-    check_table_file(out, given, force=force, latex=True)
-    check_figure_file(plot, given, force=force)
-    read, X, notes = opt.answers_from(path, reading, gold), None, []
-    if features is not None:
-        table = opt.features_from(features, reading_table)
-        read, X = join_features(read, table), table.X
-        notes = [join_note(read, table)]
+    given = inputs.files_of(reading, path, features, gold)
+    check_file(out, "scores", given, force=force)
+    check_file(plot, "figure", given, force=force)
+    table = None if features is None else (features, reading_table)
+    data = inputs.data_from(path, reading, gold, table)
+    read = data.answers
     if methods is None:  # the answers say how many classes there are
         fit = fitting(with_features=features is not None, n_classes=read.n_classes)
         models = {name: models[name] for name in fit}
-    known, more = opt.gold_from(gold, read, reading, path)
-    n_gold, said = _n_scored(read, known, score if features else "answered")
-    say_read(read, [*notes, *more, *said], quiet=quiet)
+    n_gold, said = _n_scored(data, score if features else "answered")
+    say_read(read, [*data.notes, *said], quiet=quiet)
     found = compared(
-        models, read, X=X, items=read.items, gold=known,
+        models, read, X=data.table and data.table.X, items=read.items, gold=data.gold,
         seeds=range(seed, seed + seeds), held_out=held_out, time_limit=time_limit,
         score=cast("Any", score),
     )  # fmt: skip
-    _write(found.scores, out, plot)
+    wrote = _written(found.scores, n_gold, out, plot)
     _report(found, read, n_gold, as_json=as_json, quiet=quiet)
-    if out is not None and not quiet:
-        n_methods = found.scores["method"].nunique()
-        scored = counted(n_methods - bool(n_gold), "method")
-        also = " and of smoothed votes" if n_gold else ""
-        say(f"Wrote {out}: the scores of {scored}{also}.")
-    if plot is not None and not quiet:
-        say(f"Wrote {plot}: the figure.")
+    if not quiet:
+        from wisecrowd.cli.show import say
+
+        say(*wrote)
 
 
-def _write(scores: Any, out: Path | None, plot: Path | None) -> None:
-    from wisecrowd.results import run_folder
-    from wisecrowd.results.comparison_figure import plot_comparison
+def _names(methods: str | None, *, with_features: bool) -> list[str]:
+    if methods is None:
+        return fitting(with_features=with_features, n_classes=2)
+    names = inputs.several(methods)
+    if not names:
+        raise wc.InputError(
+            "--methods is empty. Name the methods, such as --methods bcc,glad, or "
+            "leave the option out."
+        )
+    return [method_name(name) for name in names]
 
-    if out is not None and out.suffix.lower() == run_folder.TEX:
-        run_folder.write_text(as_latex(*_table(scores)), out)
-    elif out is not None:
-        run_folder.write_table(scores, out)
-    if plot is not None:
-        run_folder.write_figure(plot_comparison(scores), plot)
 
-
-def _n_scored(read: Any, known: Any, score: str) -> tuple[int, list[str]]:
+def _n_scored(data: inputs.Data, score: str) -> tuple[int, list[str]]:
     """Return how many gold items are scored, and what to say of the others."""
     from wisecrowd._checks import counted
     from wisecrowd.results.comparison import scored_gold
 
-    both = read if known is None else read.with_gold(known)
-    n_scored = int((scored_gold(both, score) >= 0).sum())
-    n_other = len(both.gold) - n_scored
+    read = data.answers if data.gold is None else data.answers.with_gold(data.gold)
+    n_scored = int((scored_gold(read, score) >= 0).sum())
+    n_other = len(read.gold) - n_scored
     which = "with answers" if score == "new" else "without an answer"
     said = [f"{counted(n_other, 'gold item')} {which}: not scored."]
     return n_scored, said if n_other else []
 
 
-def _names(methods: str | None, *, with_features: bool) -> list[str]:
-    if methods is not None:
-        names = opt.several(methods) or []
-        if not names:
-            from wisecrowd._checks import InputError
+def _written(
+    scores: Any, n_gold: int, out: Path | None, plot: Path | None
+) -> list[str]:
+    """Write the table and the figure, and return what to say of them."""
+    from wisecrowd._checks import counted
+    from wisecrowd.results import run_folder
+    from wisecrowd.results.figures import plot_comparison
 
-            raise InputError(
-                "--methods is empty. Name the methods, such as --methods bcc,glad, or "
-                "leave the option out."
-            )
-        return [method_name(name) for name in names]
-    return fitting(with_features=with_features, n_classes=2)
+    said = []
+    if out is not None:
+        if out.suffix.lower() == run_folder.TEX:
+            run_folder.write_text(as_latex(*_table(scores)), out)
+        else:
+            run_folder.write_table(scores, out)
+        scored = counted(scores["method"].nunique() - bool(n_gold), "method")
+        also = " and of smoothed votes" if n_gold else ""
+        said.append(f"Wrote {out}: the scores of {scored}{also}.")
+    if plot is not None:
+        run_folder.write_figure(plot_comparison(scores), plot)
+        said.append(f"Wrote {plot}: the figure.")
+    return said
 
 
 def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -> None:
@@ -202,6 +198,7 @@ def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -
 
     alpha, between = krippendorff_alpha(read), agreement_between(found.labels)
     than_votes = honesty(found.scores) if n_gold else None
+    lines = list(map(as_options, notes_of(found.scores)))
     if as_json:
         show_json(
             {
@@ -214,13 +211,10 @@ def _report(found: Any, read: Any, n_gold: int, *, as_json: bool, quiet: bool) -
         )
     elif not quiet:
         _show(found.scores, between, alpha, n_gold)
-        for line in said_of_columns(found.scores):
-            say(line)
-        if than_votes is not None:
-            say(*said_of_honesty(than_votes, read.n_classes))
+        honest = than_votes and said_of_honesty(than_votes, read.n_classes)
+        lines = [*said_of_columns(found.scores), *(honest or ()), *lines]
     if not quiet:
-        for line in notes_of(found.scores):
-            say(as_options(line))
+        say(*lines)
 
 
 def notes_of(scores: Any) -> list[str]:
@@ -241,10 +235,10 @@ def said_of_columns(scores: Any) -> list[str]:
     if scores["log_loss"].notna().any():
         lines.append("log loss, calibration: lower is better.")
     if scores["unseen_answers"].notna().any():
-        lines.append(
-            "unseen: mean log probability of answers that were hidden from the"
-        )
-        lines.append("fit; closer to 0 is better.")
+        lines += [
+            "unseen: mean log probability of answers that were hidden from the",
+            "fit; closer to 0 is better.",
+        ]
     return lines
 
 
@@ -256,20 +250,16 @@ def said_of_honesty(than_votes: dict[str, list[str]], n_classes: int) -> list[st
     ]
     if not than_votes["more"]:
         lines.append("No method is clearly more honest than smoothed votes.")
-    begin = {
-        "more": "More honest than smoothed votes (lower log loss)",
-        "less": "Less honest than smoothed votes (higher log loss)",
-        "unclear": "No clear difference from smoothed votes (two standard errors)",
-    }
     return lines + [
-        f"{begin[how]}: {', '.join(names)}."
+        f"{THAN_VOTES[how]}: {', '.join(names)}."
         for how, names in than_votes.items()
         if names
     ]
 
 
 def _show(scores: Any, between: Any, alpha: float, n_gold: int) -> None:
-    from wisecrowd.cli.show import number, show_table
+    from wisecrowd.cli.show import show_table
+    from wisecrowd.results.sentences import number
 
     against = f"{n_gold:,} gold items" if n_gold else "no gold classes"
     n_seeds = scores["seed"].nunique()
@@ -308,17 +298,16 @@ def as_latex(heads: list[str], rows: list[list[str]]) -> str:
     \end{tabular}
     <BLANKLINE>
     """
+    import pandas as pd
+
     form = "".join("l" if head.startswith("<") else "r" for head in heads)
-    first, *others = (
-        " & ".join(cells).replace("±", r"$\pm$").replace("–", "--") + r" \\"
-        for cells in ([head.lstrip("<") for head in heads], *rows)
-    )
-    begin = (rf"\begin{{tabular}}{{{form}}}", r"\toprule", first, r"\midrule")
-    return "\n".join((*begin, *others, r"\bottomrule", r"\end{tabular}", ""))
+    table = pd.DataFrame(rows, columns=[head.lstrip("<") for head in heads])
+    text = table.to_latex(index=False, column_format=form)
+    return text.replace("±", r"$\pm$").replace("–", "--")
 
 
 def _cell(row: Any, name: str) -> str:
-    from wisecrowd.cli.show import number
+    from wisecrowd.results.sentences import number
 
     digits, spread = DIGITS.get(name, 3), row[f"{name}_sd"]
     text = number(row[name], digits)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+import wisecrowd as wc
 from wisecrowd.cli import options as opt
 
 SETTINGS: dict[str, Any] = {"n_inducing": 50}  # enough for 8 x 8 pixels
@@ -18,32 +19,30 @@ INTRODUCTION = (
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="RUN", help="Folder for the run.")
-    ] = Path("demo-run"),
+    out: Annotated[Path, opt.option("--out -o RUN", "Folder for the run.")] = Path(
+        "demo-run"
+    ),
     seed: opt.Seed = 0,
     force: opt.Force = False,
 ) -> None:
     """Learn to read digits from five annotators, two of whom cannot be trusted."""
     from wisecrowd.cli import show
-    from wisecrowd.cli.outcome import check_folder, said_of_run, write_all
-    from wisecrowd.datasets import load_digits_crowd
-    from wisecrowd.methods.svgpcr import SVGP, SVGPCR
+    from wisecrowd.cli.outcome import check_folder, write_all
     from wisecrowd.results.findings import findings
 
     check_folder(out, force=force)
-    digits: Any = load_digits_crowd(random_state=seed)
+    digits: Any = wc.datasets.load_digits_crowd(random_state=seed)
     truth = digits.gold.to_numpy()
     show.say(*INTRODUCTION, show.sizes(digits.answers), "")
     rows = [_row(*way, digits) for way in _two_steps(digits)]
     show.say("Learning labels, annotators and a classifier together (SVGPCR) ...")
-    crowd = SVGPCR(**SETTINGS, random_state=seed).fit(
+    crowd = wc.SVGPCR(**SETTINGS, random_state=seed).fit(
         digits.X, digits.answers, items=digits.answers.items
     )
     proba = crowd.predict_proba(digits.X_test)
     rows.append(_row("SVGPCR, all at once", crowd.label_proba_, proba, digits))
     show.say("For comparison: learning from the true classes (SVGP) ...", "")
-    right = SVGP(**SETTINGS, random_state=seed).fit(digits.X, truth)
+    right = wc.SVGP(**SETTINGS, random_state=seed).fit(digits.X, truth)
     proba = right.predict_proba(digits.X_test)
     rows.append(_row("SVGP, on the true classes", right.label_proba_, proba, digits))
     show.show_table(
@@ -59,10 +58,10 @@ def demo(
     show.show_annotators(found.annotators.assign(truth=_accuracies(digits)))
     with TemporaryDirectory() as folder:
         _draw_digits(digits, Path(folder))
-        write_all(found, out, images=Path(folder), force=force)
+        wrote = write_all(found, out, images=Path(folder), force=force)
     show.say_sentences(found.said.values())
     show.say(
-        *said_of_run(out),
+        *wrote,
         "Next, with files of your own:",
         "  wisecrowd fit ANSWERS.csv --features FEATURES.parquet --out run/",
         "  wisecrowd aggregate ANSWERS.csv --out run/     if there are no features",
@@ -94,10 +93,10 @@ def _two_steps(digits: Any) -> list[tuple[str, Any, Any]]:
     """Return the predictions of two steps: label first, then train on the labels."""
     from sklearn.linear_model import LogisticRegression
 
-    from wisecrowd.methods.dawid_skene import DawidSkene
-    from wisecrowd.methods.majority_vote import MajorityVote
-
-    ways = {"majority vote": MajorityVote(), "Dawid-Skene": DawidSkene(progress=False)}
+    ways = {
+        "majority vote": wc.MajorityVote(),
+        "Dawid-Skene": wc.DawidSkene(progress=False),
+    }
     found = []
     for name, method in ways.items():
         method.fit(digits.answers)
@@ -109,12 +108,11 @@ def _two_steps(digits: Any) -> list[tuple[str, Any, Any]]:
 
 
 def _row(name: str, trained: Any, proba: Any, digits: Any) -> tuple[str, ...]:
-    from wisecrowd import metrics
-    from wisecrowd.cli.show import number
+    from wisecrowd.results.sentences import number
 
-    scored = (metrics.accuracy, metrics.log_loss, metrics.calibration_error)
+    scored = (wc.metrics.accuracy, wc.metrics.log_loss, wc.metrics.calibration_error)
     test = [number(score(digits.gold_test, proba)) for score in scored]
-    return (name, *test, f"{metrics.accuracy(digits.gold.to_numpy(), trained):.1%}")
+    return (name, *test, f"{wc.metrics.accuracy(digits.gold.to_numpy(), trained):.1%}")
 
 
 def _accuracies(digits: Any) -> Any:

@@ -1,13 +1,70 @@
-"""``wisecrowd fit``: a classifier and annotators' skills from answers and features."""
+"""``wisecrowd aggregate`` and ``fit``: labels, skills and, with features, a model."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+import wisecrowd as wc
+from wisecrowd.cli import inputs
 from wisecrowd.cli import options as opt
 from wisecrowd.cli import settings as cfg
-from wisecrowd.registry import CLASSIFIERS
+from wisecrowd.cli.prepare import aggregate_prepared, is_prepared
+from wisecrowd.registry import AGGREGATORS, CLASSIFIERS
+
+
+@cfg.with_settings("prior", "dependence")
+@opt.with_reading(leave_out=True)
+def aggregate(
+    path: opt.AnswersFile,
+    *,
+    method: Annotated[str, opt.method_option(AGGREGATORS)] = "consensus",
+    groups: opt.GroupsFile = None,
+    out: opt.RunFolder = None,
+    gold: opt.GoldFile = None,
+    leave_out_items: opt.LeaveOutItems = None,
+    settled_at: opt.SettledAt = 0.02,
+    processes: opt.Processes = 1,
+    distributed: opt.Distributed = False,
+    seed: opt.Seed = 0,
+    published: cfg.AsPublished = False,
+    force: opt.Force = False,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
+    settings: list[cfg.Given],
+    reading: opt.Reading,
+) -> None:
+    """Find the label of every item and the skill of every annotator.
+
+    [bold]wisecrowd aggregate answers.csv --out run/[/bold]
+
+    Answers beyond memory: give the folder that [bold]wisecrowd prepare[/bold] wrote.
+    """
+    name = opt.method_of_command(method, AGGREGATORS)
+    model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
+    from wisecrowd.cli import outcome
+    from wisecrowd.results.settled import check_limit
+
+    check_limit(settled_at)
+    how: Any = {"force": force, "as_json": as_json, "quiet": quiet}
+    shared: Any = {"n_processes": processes, "distributed": distributed}
+    if is_prepared(path):
+        without = None if leave_out_items is None else str(leave_out_items)
+        shared["reading"] = reading | {"leave_out_items": without}
+        shared |= {"gold": gold, "groups": groups}
+        aggregate_prepared(model, path[0], out, **shared, **how)
+        return
+    if distributed or processes > 1:
+        raise wc.InputError(
+            "several processes share the work on a prepared folder only: make one "
+            "with 'wisecrowd prepare'."
+        )
+    given = inputs.files_of(reading, path, gold, groups, leave_out_items)
+    outcome.check_folder(out, given, force=force)
+    data = inputs.data_from(path, reading, gold, leave_out_items=leave_out_items)
+    if groups is not None:
+        data.notes.extend(inputs.set_groups(model, groups, data.answers.annotators))
+    outcome.say_read(data.answers, data.notes, quiet=quiet)
+    model.fit(data.answers, gold=data.gold)
+    outcome.report(model, data, out=out, settled_at=settled_at, **how)
 
 
 @cfg.with_settings(*cfg.FRIENDLY)
@@ -18,12 +75,10 @@ def fit(
     *,
     features: Annotated[
         Path,
-        typer.Option(
-            "--features",
-            "-f",
-            metavar="FILE",
+        opt.option(
+            "--features -f FILE",
+            "Features: npy, npz, CSV, Parquet or HDF5, one row per item.",
             show_default=False,
-            help="Features: npy, npz, CSV, Parquet or HDF5, one row per item.",
         ),
     ],
     out: opt.RunFolder = None,
@@ -50,20 +105,17 @@ def fit(
     name = opt.method_of_command(method, CLASSIFIERS)
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
-    from wisecrowd.io.join import join_features, join_note
-    from wisecrowd.io.left_out import without_items
     from wisecrowd.results.settled import check_limit
 
     check_limit(settled_at)
-    inputs = opt.inputs(reading, path, features, gold, leave_out_items)
-    outcome.check_folder(out, inputs, force=force)
-    table: Any = opt.features_from(features, reading_table)
-    read, left = opt.answers_from(path, reading, gold), list[str]()
-    if leave_out_items is not None:
-        read, table, left = without_items(leave_out_items, read, table)
-    both = join_features(read, table)
-    known, notes = opt.gold_from(gold, both, reading, path)
-    outcome.say_read(both, [join_note(both, table), *left, *notes], quiet=quiet)
-    model.fit(table.to_frame(), both, items=both.items, gold=known)
+    given = inputs.files_of(reading, path, features, gold, leave_out_items)
+    outcome.check_folder(out, given, force=force)
+    data: Any = inputs.data_from(
+        path, reading, gold, (features, reading_table), leave_out_items
+    )
+    outcome.say_read(data.answers, data.notes, quiet=quiet)
+    model.fit(
+        data.table.to_frame(), data.answers, items=data.answers.items, gold=data.gold
+    )
     how: Any = {"force": force, "as_json": as_json, "quiet": quiet}
-    outcome.report(model, both, known, out=out, settled_at=settled_at, **how)
+    outcome.report(model, data, out=out, settled_at=settled_at, **how)

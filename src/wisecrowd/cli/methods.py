@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+import wisecrowd as wc
 from wisecrowd.cli import options as opt
-from wisecrowd.registry import METHODS, method_name
+from wisecrowd.registry import METHODS, MethodInfo, method_name
 from wisecrowd.registry import cite as citation
 
 MOST_LETTERS = 500  # of a sentence about a setting: all of it
@@ -14,10 +15,7 @@ MOST_LETTERS = 500  # of a sentence about a setting: all of it
 
 def methods(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", show_default=False, help="Show the settings of this one."
-        ),
+        str | None, opt.argument("NAME", "Show the settings of this one.")
     ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -34,18 +32,15 @@ def methods(
 def cite(
     what: Annotated[
         str,
-        typer.Argument(
-            metavar="METHOD|RUN",
-            show_default=False,
-            help="Name of a method, or a folder that aggregate or fit has written.",
+        opt.argument(
+            "METHOD|RUN",
+            "Name of a method, or a folder that aggregate or fit has written.",
         ),
     ],
 ) -> None:
     """Print the BibTeX of a method, or of the method of a run."""
     if Path(what).is_dir():
-        from wisecrowd.persist import load
-
-        typer.echo(citation(load(what)))
+        typer.echo(citation(wc.load(what)))
     else:
         typer.echo(citation(method_name(what)))
 
@@ -53,15 +48,15 @@ def cite(
 def _all_methods(*, as_json: bool) -> None:
     from wisecrowd.cli.show import say, show_json, show_table
 
-    found = [METHODS.info(name) for name in METHODS]
+    found = [_about(METHODS.info(name)) for name in METHODS]
     if as_json:
-        records = [_without_markup(vars(info)) for info in found]
-        show_json({"methods": records})
+        show_json({"methods": found})
         return
-    rows = [
-        (m.name, m.needed, m.learns, m.paper.replace("*", "") or "–") for m in found
-    ]
     columns = ("<name", "<needs", "<what it learns about an annotator", "<paper")
+    rows = [
+        (m["name"], METHODS.info(m["name"]).needed, m["learns"], m["paper"] or "–")
+        for m in found
+    ]
     show_table("Methods", columns, rows)
     say(
         "Settings of a method: wisecrowd methods NAME. To cite it: wisecrowd cite NAME."
@@ -71,42 +66,28 @@ def _all_methods(*, as_json: bool) -> None:
 def _one_method(name: str, *, as_json: bool) -> None:
     from wisecrowd.cli.show import say, show_json, show_table
     from wisecrowd.cli.values import parameter_texts, settings_of
-    from wisecrowd.results.findings import plain
 
-    info, found = METHODS.info(name), settings_of(METHODS[name]).values()
-    texts = parameter_texts(METHODS[name])
+    info, kind = METHODS.info(name), METHODS[name]
+    texts = parameter_texts(kind)
+    records = [
+        {"name": s.name, "default": _plain(s.default), "about": texts.get(s.name, "")}
+        for s in settings_of(kind).values()
+    ]
     if as_json:
-        records = [
-            {
-                "name": s.name,
-                "default": _plain(s.default),
-                "about": texts.get(s.name, ""),
-            }
-            for s in found
-        ]
-        show_json({**_without_markup(vars(info)), "settings": plain(records)})
+        show_json({**_about(info), "settings": records})
         return
-    rows = [(s.name, _shown(s.default), texts.get(s.name, "")) for s in found]
+    rows = [(r["name"], _written(r["default"]), r["about"]) for r in records]
     title = f"{name}: needs {info.needed}; about an annotator: {info.learns}"
     columns = ("<setting", "<default", "<what it does")
     show_table(title, columns, rows, most=MOST_LETTERS)
-    say(
-        f"Change one with --set NAME=VALUE, such as --set {_example(rows)} (a default)."
-    )
-    if hasattr(METHODS[name], "as_published"):
+    example = "=".join(rows[0][:2])
+    say(f"Change one with --set NAME=VALUE, such as --set {example} (a default).")
+    if hasattr(kind, "as_published"):
         say("The defaults extend the published method. For that one: --as-published.")
 
 
-def _example(rows: Any) -> str:
-    name, default, _ = rows[0]
-    return f"{name}={default}"
-
-
-def _shown(value: Any) -> str:
-    """Return a default as it would be written after ``--set name=``."""
-    return (
-        str(value).lower() if value is None or isinstance(value, bool) else str(value)
-    )
+def _about(info: MethodInfo) -> dict[str, Any]:
+    return {**vars(info), "paper": info.paper.replace("*", "")}
 
 
 def _plain(value: Any) -> Any:
@@ -114,5 +95,7 @@ def _plain(value: Any) -> Any:
     return value if simple else str(value)
 
 
-def _without_markup(words: dict[str, str]) -> dict[str, str]:
-    return {**words, "paper": words["paper"].replace("*", "")}
+def _written(value: Any) -> str:
+    """Return a default as it would be written after ``--set name=``."""
+    is_word = value is None or isinstance(value, bool)
+    return str(value).lower() if is_word else str(value)

@@ -3,33 +3,31 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+import wisecrowd as wc
+from wisecrowd.cli import inputs
 from wisecrowd.cli import options as opt
 
+OF_FIT = ("classes", "answers", "gold_column", "gold_item")  # known from the fit
 
-@opt.with_reading(without=("classes", "answers", "gold_column", "gold_item"))
+
+@opt.with_reading(*(name for name in opt.READING if name not in OF_FIT))
 @opt.with_table_reading()
 def predict(
     run: opt.Run,
     features: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[FEATURES]",
-            show_default=False,
-            help="Features of the new items: npy, npz, CSV, Parquet or HDF5. For a run "
-            "of fit only.",
+        opt.argument(
+            "[FEATURES]",
+            "Features of the new items: npy, npz, CSV, Parquet or HDF5. For a run of "
+            "fit only.",
         ),
     ] = None,
     *,
     annotations: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--annotations",
-            "-a",
-            metavar="FILE",
-            help="Answers on the new items, by known or new annotators. May be "
-            "repeated.",
+        opt.option(
+            "--annotations -a FILE",
+            "Answers on the new items, by known or new annotators. May be repeated.",
         ),
     ] = None,
     out: Annotated[Path | None, opt.out_file("CSV or Parquet to write.")] = None,
@@ -47,109 +45,96 @@ def predict(
     aggregate has no classifier and predicts from answers alone:
     [bold]wisecrowd predict run/ --annotations new.csv[/bold]
     """
-    from wisecrowd.persist import load
-    from wisecrowd.results.run_folder import check_table_file
+    from wisecrowd.results.run_folder import check_file
 
-    check_table_file(out, opt.inputs(reading, features, annotations), force=force)
-    model = load(run)
-    table = _table_for(model, features, run, reading_table)
+    given = inputs.files_of(reading, features, annotations)
+    check_file(out, "table", given, force=force)
+    model = wc.load(run)
+    _check_what_is_given(model, run, features, annotations)
+    table = None if features is None else _table(model, features, reading_table)
     read = None
     if annotations:
-        read = opt.answers_from(annotations, reading)
+        read = inputs.answers_from(annotations, reading)
         _check_answers(model, read)
-    elif table is None:
-        _refuse_silence(model, run)
     _predict(model, table, read, out=out, as_json=as_json, quiet=quiet)
 
 
-def _predict(model: Any, table: Any, read: Any, *, out: Any, **how: bool) -> None:
+def _predict(
+    model: Any, table: Any, read: Any, *, out: Path | None, as_json: bool, quiet: bool
+) -> None:
     from wisecrowd._checks import counted
     from wisecrowd.cli import show
     from wisecrowd.cli.wording import as_options
+    from wisecrowd.io.join import join_features, join_note
     from wisecrowd.results.findings import n_gold_of
     from wisecrowd.results.run_folder import write_table
     from wisecrowd.results.tables import class_table, probability_table
 
     notes: list[str] = []
-    both, X = read, None
     if table is not None:
-        both, table, notes, X = _joined(model, table, read)
-    if not how["quiet"]:
-        notes = [*_said_of_answers(model, both), *notes]
-        show.say(*map(as_options, notes))
-    names = table.items if both is None else both.items
-    n_answers = 0 if both is None else both.codes.n_per_item
+        table, notes = _arranged(model, table)
+        read = None if read is None else join_features(read, table)
+        notes = [str(table) if read is None else join_note(read, table), *notes]
+    if not quiet:
+        show.say(*map(as_options, [*_said_of_answers(model, read), *notes]))
+    names = table.items if read is None else read.items
     if table is None:
-        proba = model.predict_proba(both)
+        proba = model.predict_proba(read)
     else:
-        proba = model.predict_proba(X, both, items=names)
+        proba = model.predict_proba(table.to_frame(), read, items=names)
     _check_finite(proba)
+    n_answers = 0 if read is None else read.codes.n_per_item
     found = probability_table(names, proba, model.classes_, n_answers)
+    said = "Nothing was written. Add --out FILE to keep the predictions."
     if out is not None:
         write_table(found, out)
-    if how["as_json"]:
+        said = f"Wrote {out}: {counted(len(found), 'item')}."
+    if as_json:
         show.show_json({"classes": model.classes_, "items": found})
-    elif not how["quiet"]:
+    elif not quiet:
         show.show_classes(class_table(found, model.classes_, n_gold_of(model)))
         show.show_items(found)
-    if not how["quiet"]:
-        nothing = "Nothing was written. Add --out FILE to keep the predictions."
-        show.say(
-            nothing if out is None else f"Wrote {out}: {counted(len(found), 'item')}."
-        )
+    if not quiet:
+        show.say(said)
 
 
 # -- what is read -------------------------------------------------------------------
 
 
-def _table_for(model: Any, path: Path | None, run: Path, reading: opt.Reading) -> Any:
-    """Return the features of the new items; None if the model does not use any."""
-    from wisecrowd._checks import InputError
+def _check_what_is_given(
+    model: Any, run: Path, features: Path | None, annotations: Any
+) -> None:
+    """Refuse features for a model that uses none, and the other way round."""
     from wisecrowd.base import CrowdClassifier
 
+    begin = f"{run}: the model of this run is {type(model).__name__}, which "
     if isinstance(model, CrowdClassifier):
-        if path is None:
-            raise InputError(
-                f"{run}: the model of this run is {type(model).__name__}, which needs "
-                f"the features of the new items: 'wisecrowd predict {run} FEATURES'."
+        if features is None:
+            raise wc.InputError(
+                f"{begin}needs the features of the new items: 'wisecrowd predict {run} "
+                f"FEATURES'."
             )
-        return _features_of_fit(model, path, reading)
-    if path is None:
-        return None
-    raise InputError(
-        f"{run}: the model of this run is {type(model).__name__}, which does not use "
-        f"features. Give it answers: 'wisecrowd predict {run} --annotations FILE'. For "
-        f"features, fit one with 'wisecrowd fit ANSWERS --features FILE --out RUN'."
-    )
+    elif features is not None:
+        raise wc.InputError(
+            f"{begin}does not use features. Give it answers: 'wisecrowd predict {run} "
+            f"--annotations FILE'. For features, fit one with 'wisecrowd fit ANSWERS "
+            f"--features FILE --out RUN'."
+        )
+    elif not annotations:
+        raise wc.InputError(
+            f"{begin}predicts from answers. Add --annotations FILE with the answers on "
+            f"the new items."
+        )
 
 
-def _features_of_fit(model: Any, path: Path, reading: opt.Reading) -> Any:
+def _table(model: Any, path: Path, reading: opt.Reading) -> Any:
     """Read the features; a column that the fit had is one, whatever it is called."""
-    table = opt.features_from(path, reading)
+    table = inputs.features_from(path, reading)
     fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
     chosen = reading["columns"] or reading["leave_out"]
     if chosen or not any(name in table.left_out for name in fitted):
         return table
-    return opt.features_from(path, reading, fitted)
-
-
-def _refuse_silence(model: Any, run: Path) -> None:
-    from wisecrowd._checks import InputError
-
-    raise InputError(
-        f"{run}: the model of this run is {type(model).__name__}, which predicts from "
-        f"answers. Add --annotations FILE with the answers on the new items."
-    )
-
-
-def _joined(model: Any, table: Any, read: Any) -> tuple[Any, Any, list[str], Any]:
-    """Return the answers of the table's items, the table in order, and what to note."""
-    from wisecrowd.io.join import join_features, join_note
-
-    table, note = _arranged(model, table)
-    both = None if read is None else join_features(read, table)
-    said = str(table) if both is None else join_note(both, table)
-    return both, table, [said, *note], table.to_frame()
+    return inputs.features_from(path, reading, fitted)
 
 
 def _said_of_answers(model: Any, both: Any) -> list[str]:
@@ -171,7 +156,12 @@ def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
 
     fitted = getattr(model, "feature_names_in_", None)
     if fitted is None or table.names is None:
-        _check_width(model, table.X, table.path)
+        if table.X.shape[1] != model.n_features_in_:
+            raise wc.InputError(
+                f"{table.path}: it has {table.X.shape[1]:,} features per item, but "
+                f"the run was fitted on {model.n_features_in_:,}. Give the same "
+                f"columns, in the same order."
+            )
         if fitted is None:
             return table._replace(names=None), []
         note = (
@@ -186,23 +176,11 @@ def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
     return table._replace(X=X, names=fitted.tolist()), [note] if unknown else []
 
 
-def _check_width(model: Any, X: Any, path: Path) -> None:
-    from wisecrowd._checks import InputError
-
-    if X.shape[1] != model.n_features_in_:
-        raise InputError(
-            f"{path}: it has {X.shape[1]:,} features per item, but the run was fitted "
-            f"on {model.n_features_in_:,}. Give the same columns, in the same order."
-        )
-
-
 def _check_finite(proba: Any) -> None:
     import numpy as np
 
-    from wisecrowd._checks import InputError
-
     if not np.isfinite(proba).all():
-        raise InputError(
+        raise wc.InputError(
             "the model gives no probabilities for these items, because its numbers are "
             "out of range. It may have been altered: fit and save it again."
         )
@@ -211,11 +189,11 @@ def _check_finite(proba: Any) -> None:
 def _check_answers(model: Any, read: Any) -> None:
     import numpy as np
 
-    from wisecrowd._checks import InputError, listed
+    from wisecrowd._checks import listed
 
     unknown = read.answers[~np.isin(read.answers, model.answers_)]
     if len(unknown):
-        raise InputError(
+        raise wc.InputError(
             f"{read.report.path}: the answers {listed(unknown, 5)} did not occur in "
             f"the fit, where the possible answers were {listed(model.answers_, 20)}. "
             f"Correct them, or take them out."

@@ -7,42 +7,33 @@ from typing import Annotated, Any
 
 import typer
 
+import wisecrowd as wc
+from wisecrowd.cli import inputs
 from wisecrowd.cli import options as opt
 
 COLUMNS = ("item", "annotator", "answer")
-OFFERED = (*COLUMNS, "classes", "answers")
 
 
-@opt.with_reading(without=[name for name in opt.READING if name not in OFFERED])
+@opt.with_reading(*COLUMNS, "classes", "answers")
 def prepare(
     path: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="ANSWERS",
-            show_default=False,
-            help="Long tables, with one row per answer: CSV, TSV (also gzipped) or "
+        opt.argument(
+            "ANSWERS",
+            "Long tables, with one row per answer: CSV, TSV (also gzipped) or "
             "Parquet. Several files, or a folder, are read as one.",
         ),
     ],
     *,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FOLDER",
-            show_default=False,
-            help="Folder to write: new, or empty.",
-        ),
-    ],
+    out: Annotated[Path, opt.out_folder("Folder to write: new, or empty.")],
     shards: Annotated[
         int,
-        typer.Option(
-            min=1, help="Number of parts. Each is read by one process of aggregate."
+        opt.option(
+            "", "Number of parts. Each is read by one process of aggregate.", min=1
         ),
     ] = 4,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a folder that prepare has written.")
+        bool, opt.option("--force", "Replace a folder that prepare has written.")
     ] = False,
     as_json: opt.AsJson = False,
     quiet: opt.Quiet = False,
@@ -54,14 +45,10 @@ def prepare(
     """
     from wisecrowd._checks import counted
     from wisecrowd.cli import show
-    from wisecrowd.io.columns import retyped
     from wisecrowd.prepared.write import prepare as prepared
 
     columns = {role: reading[role] for role in COLUMNS}
-    names: dict[str, Any] = {
-        name: retyped(given) if (given := opt.several(reading[name])) else None
-        for name in ("classes", "answers")
-    }
+    names = {name: inputs.named(reading[name]) for name in ("classes", "answers")}
     found = prepared(path, out, shards=shards, force=force, **names, **columns).about
     if as_json:
         show.show_json({**found, "folder": str(out)})
@@ -95,44 +82,42 @@ def aggregate_prepared(
     reading: opt.Reading,
     n_processes: int,
     distributed: bool,
+    force: bool,
     **how: bool,
 ) -> None:
     """Label the items of a prepared folder, and print what was learned."""
-    from wisecrowd._checks import InputError
     from wisecrowd.cli import show
     from wisecrowd.prepared.folder import opened
+    from wisecrowd.prepared.processes import aggregate_in_processes
     from wisecrowd.results.run_folder import check_folder
 
     given = [name for name, value in reading.items() if value is not None]
     if given and not given[0].startswith("gold"):
-        raise InputError(f"{given[0]}= is for 'wisecrowd prepare', not for its folder.")
+        raise wc.InputError(
+            f"{given[0]}= is for 'wisecrowd prepare', not for its folder."
+        )
     if out is None:
-        raise InputError(
+        raise wc.InputError(
             "the labels of a prepared folder are written, not shown. Add --out RUN."
         )
-    check_folder(out, [], force=how["force"])
-    prepared, notes = _with_gold(opened(folder), gold, reading)
+    check_folder(out, [], force=force)
+    prepared, notes = opened(folder), list[str]()
+    if gold is not None:
+        columns = {"item": reading["gold_item"], "gold": reading["gold_column"]}
+        prepared, notes = prepared.with_gold(wc.read_gold(gold, **columns))
     if groups is not None:
-        who = prepared.annotators
-        families, said = opt.groups_from(groups, model.method.name, who)
-        model.set_params(groups=families)
-        notes = [*notes, *said]
+        notes = [*notes, *inputs.set_groups(model, groups, prepared.annotators)]
     if notes and not how["quiet"]:
         show.say_sentences(notes)
     if distributed:
-        _join(model, prepared, out, **how)
+        _join(model, prepared, out, force=force, **how)
         return
-    from wisecrowd.prepared.processes import aggregate_in_processes
-
-    found = aggregate_in_processes(
-        model, prepared, out, n_processes, force=how["force"]
-    )
+    found = aggregate_in_processes(model, prepared, out, n_processes, force=force)
     _show(found, prepared, out, **how)
 
 
 def _join(model: Any, prepared: Any, out: Path, *, force: bool, **how: bool) -> None:
     """Be one of the processes that a cluster has started."""
-    from wisecrowd._checks import InputError
     from wisecrowd.prepared.aggregate import aggregate_prepared as aggregated
     from wisecrowd.prepared.partners import OverJax
 
@@ -142,14 +127,12 @@ def _join(model: Any, prepared: Any, out: Path, *, force: bool, **how: bool) -> 
         if partners.rank == 0:
             _show(model, prepared, out, **how)
         partners.part()
-    except InputError as error:
+    except wc.InputError as error:
         typer.echo(f"error: {error}", err=True)
         os._exit(2)  # at the usual end, JAX would wait for a partner that is dead
 
 
-def _show(
-    model: Any, prepared: Any, out: Path, *, as_json: bool, quiet: bool, **_: bool
-) -> None:
+def _show(model: Any, prepared: Any, out: Path, *, as_json: bool, quiet: bool) -> None:
     from wisecrowd.cli import show
     from wisecrowd.prepared.aggregate import LABELS
     from wisecrowd.results.tables import annotator_table
@@ -178,12 +161,3 @@ def _show(
                 f"annotators, confusion, trace and model.",
             ]
         )
-
-
-def _with_gold(prepared: Any, path: Path | None, reading: opt.Reading) -> Any:
-    from wisecrowd.io.gold import read_gold
-
-    if path is None:
-        return prepared, []
-    columns = {"item": reading["gold_item"], "gold": reading["gold_column"]}
-    return prepared.with_gold(read_gold(path, **columns))

@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
-from wisecrowd.cli.options import Command, gathered
+import wisecrowd as wc
+from wisecrowd.cli.options import Command, gathered, option
 from wisecrowd.cli.values import settings_of, value_of
 from wisecrowd.registry import METHODS
 
@@ -75,13 +74,12 @@ FRIENDLY = {
 
 PANEL = "Settings of the method (defaults: wisecrowd methods NAME)"
 
-
 AsPublished = Annotated[
     bool,
-    typer.Option(
+    option(
         "--as-published",
+        "Use the settings of the paper instead of the defaults of wisecrowd.",
         rich_help_panel=PANEL,
-        help="Use the settings of the paper instead of the defaults of wisecrowd.",
     ),
 ]
 
@@ -100,12 +98,11 @@ def with_settings(*offered: str) -> Callable[[Command], Command]:
     options = {name: _friendly_option(name) for name in offered}
     options["set_"] = Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            rich_help_panel=PANEL,
-            help="Any setting of the method; may be repeated. "
+        option(
+            "--set NAME=VALUE",
+            "Any setting of the method; may be repeated. "
             "[bold]wisecrowd methods NAME[/bold] lists them.",
+            rich_help_panel=PANEL,
         ),
     ]
     return gathered(options, "settings", _given)
@@ -113,14 +110,9 @@ def with_settings(*offered: str) -> Callable[[Command], Command]:
 
 def _friendly_option(name: str) -> Any:
     _, metavar, text = FRIENDLY[name]
-    how: dict[str, Any] = {
-        "help": text,
-        "rich_help_panel": PANEL,
-        "show_default": False,
-    }
-    if not metavar:
-        return Annotated[bool | None, typer.Option(dashed(name), **how)]
-    return Annotated[str | None, typer.Option(dashed(name), metavar=metavar, **how)]
+    how: dict[str, Any] = {"rich_help_panel": PANEL, "show_default": False}
+    kind = str if metavar else bool
+    return Annotated[kind | None, option(f"{dashed(name)} {metavar}", text, **how)]
 
 
 def dashed(name: str) -> str:
@@ -131,26 +123,19 @@ def dashed(name: str) -> str:
 def _given(values: dict[str, Any]) -> list[Given]:
     """Return the settings that were given, by their own options and by ``--set``."""
     sets: list[str] = values.pop("set_") or []
-    found = [
-        Given(FRIENDLY[name].setting, str(value), _written(name, value))
-        for name, value in values.items()
-        if value is not None
-    ]
-    return [*found, *(_split(text) for text in sets)]
-
-
-def _written(name: str, value: Any) -> str:
-    """Return an option as the user wrote it."""
-    return dashed(name) if value is True else f"{dashed(name)} {value}"
+    found = []
+    for name, value in values.items():
+        if value is not None:
+            written = dashed(name) if value is True else f"{dashed(name)} {value}"
+            found.append(Given(FRIENDLY[name].setting, str(value), written))
+    return [*found, *map(_split, sets)]
 
 
 def _split(text: str) -> Given:
     """Return the setting in ``name=value`` or ``method:name=value``."""
-    from wisecrowd._checks import InputError
-
     match = re.fullmatch(r"(?:([\w-]+):)?(\w+)=(.*)", text.strip(), re.DOTALL)
     if match is None:
-        raise InputError(
+        raise wc.InputError(
             f"--set {text} is not NAME=VALUE. Write it like --set max_iter=50."
         )
     method, name, value = match.groups()
@@ -172,31 +157,29 @@ def made_method(
 
     `seed` is the `random_state` of methods that have one.
     """
-    from wisecrowd._checks import InputError
-
     kind: Any = METHODS[name]
     known = settings_of(kind)
     chosen: dict[str, Any] = {}
     for given in settings:
         if given.setting not in known:
-            raise InputError(
+            raise wc.InputError(
                 f"{given.option} cannot be used: {name} has no setting "
-                f"{given.setting}. {_its_settings(name, known)}"
+                f"{given.setting}. The settings of {name} are {', '.join(known)}."
             )
         if given.setting in chosen:
-            raise InputError(
+            raise wc.InputError(
                 f"{given.option} cannot be used: {given.setting} is already given."
             )
         try:
             chosen[given.setting] = value_of(known[given.setting], given.text)
-        except InputError as error:
-            raise InputError(f"{given.option} cannot be used: {error}") from None
+        except wc.InputError as error:
+            raise wc.InputError(f"{given.option} cannot be used: {error}") from None
     usual = {"random_state": seed, "progress": False if quiet else None}
     chosen = {k: v for k, v in usual.items() if k in known} | chosen
     if not published:
         return kind(**chosen)
     if not hasattr(kind, "as_published"):
-        raise InputError(
+        raise wc.InputError(
             f"{name} has only one set of defaults: leave --as-published out, and "
             f"change single settings with --set."
         )
@@ -210,25 +193,15 @@ def made_methods(
 
     A setting that is written ``METHOD:NAME=VALUE`` goes to that method only.
     """
-    from wisecrowd._checks import InputError
-
     own: dict[str, list[Given]] = {name: [] for name in names}
     for given in settings:
-        takers = [
-            name
-            for name in names
-            if given.method == name
-            or (given.method is None and given.setting in settings_of(METHODS[name]))
-        ]
+        having = [n for n in names if given.setting in settings_of(METHODS[n])]
+        takers = having if given.method is None else {given.method}.intersection(names)
         if not takers:
-            raise InputError(
+            raise wc.InputError(
                 f"{given.option} cannot be used: none of the compared methods "
                 f"({', '.join(names)}) has it. See 'wisecrowd methods NAME'."
             )
         for name in takers:
             own[name].append(given)
     return {n: made_method(n, own[n], seed=seed, quiet=quiet) for n in names}
-
-
-def _its_settings(name: str, known: Iterable[str]) -> str:
-    return f"The settings of {name} are {', '.join(known)}."

@@ -19,17 +19,38 @@ from wisecrowd._text import printable, shortened
 from wisecrowd.annotations import Annotations
 from wisecrowd.cli.wording import as_options
 from wisecrowd.results.findings import plain
-from wisecrowd.results.flags import (
-    ADVERSARY,
-    CERTAIN,
-    SPAMMER,
-    n_certain,
-)
+from wisecrowd.results.flags import ADVERSARY, CERTAIN, SPAMMER, n_certain
+from wisecrowd.results.ledger import ANSWER, SAID
 from wisecrowd.results.run_folder import csv_text
+from wisecrowd.results.sentences import cells, number
 from wisecrowd.results.tables import uncertain_items
 
 LEAST_NAME = 14  # letters in a line of a name on a narrow terminal; methods have less
 MOST_CLASSES = 20  # rows of the table of classes; more do not fit on a page
+
+CLASSES = (
+    ("<class", "{class}"),
+    ("items", "{n_items:,}"),
+    ("share", "{share:.1%}"),
+    ("mean probability", "{mean_probability:.3f}"),
+)
+ITEMS = (
+    ("<item", "{item}"),
+    ("<label", "{label}"),
+    ("probability", "{probability:.3f}"),
+    ("<next", "{next_label}"),
+    ("probability", "{next_probability:.3f}"),
+    ("answers", "{n_answers}"),
+)
+ANNOTATORS = (
+    ("<annotator", "{annotator}"),
+    ("answers", "{n_answers:,}"),
+    ("accuracy", "{accuracy:.3f}"),
+    ("95 % interval", "{low:.3f} to {high:.3f}"),
+    ("informative", "{informativeness:.3f}"),
+    ("<flag", "{flag}"),
+)
+"""The columns of the tables, and how their cells are written."""
 
 
 def say(*lines: Any) -> None:
@@ -38,7 +59,8 @@ def say(*lines: Any) -> None:
     This and the other functions here are where text of strangers meets the terminal:
     what a name does to a terminal is taken from it (:func:`printable`).
     """
-    typer.echo("\n".join(map(printable, lines)), err=True)
+    if lines:
+        typer.echo("\n".join(map(printable, lines)), err=True)
 
 
 def say_sentences(sentences: Iterable[str]) -> None:
@@ -90,23 +112,23 @@ def show_table(
     narrow terminal names are folded, and numbers stay whole: its lines may be too long.
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    heads = [_cell(name.lstrip("<"), most) for name in columns]
-    cells = [[_cell(text, most) for text in row] for row in rows]
+    lines = [[name.lstrip("<") for name in columns], *rows]
+    # As they are read: no control characters, no markup, not too long.
+    heads, *body = (
+        [Text(shortened(printable(cell), most)) for cell in line] for line in lines
+    )
     least = 0
     for place, (name, head) in enumerate(zip(columns, heads, strict=True)):
         text = name.startswith("<")
-        width = max(one[place].cell_len for one in [heads, *cells])
+        width = max(line[place].cell_len for line in [heads, *body])
         width = min(width, LEAST_NAME) if text else width
         least += width + 2
+        side: Any = "left" if text else "right"
         table.add_column(
-            head,
-            justify="left" if text else "right",
-            no_wrap=not text,
-            overflow="fold",
-            min_width=width,
+            head, justify=side, no_wrap=not text, overflow="fold", min_width=width
         )
-    for row in cells:
-        table.add_row(*row)
+    for line in body:
+        table.add_row(*line)
     console = Console(highlight=False)
     if console.width < least:
         console = Console(highlight=False, width=least)
@@ -114,45 +136,18 @@ def show_table(
     console.print(table)
 
 
-def _cell(text: str, most: int) -> Text:
-    """Return a cell as it is read: no control characters, no markup, not too long."""
-    return Text(shortened(printable(text), most))
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Write a score: 0.913, or – where there is none.
-
-    Examples
-    --------
-    >>> number(0.91266), number(float("nan"))
-    ('0.913', '–')
-    """
-    return f"{value:.{digits}f}" if math.isfinite(value) else "–"
-
-
 def show_classes(table: pd.DataFrame) -> None:
     """Print how many items each class has; of many classes, the most frequent."""
-    title, n_more = "Classes", len(table) - MOST_CLASSES
-    if n_more > 0:
-        title = f"The {MOST_CLASSES} most frequent of {len(table):,} classes"
-        table = table.sort_values("n_items", ascending=False, kind="stable")
-        rest, table = table[MOST_CLASSES:], table[:MOST_CLASSES]
-    shown = ("class", "n_items", "share", "mean_probability")
-    columns = (table[name].tolist() for name in shown)
-    rows = [
-        (str(name), f"{n_items:,}", f"{share:.1%}", number(probability))
-        for name, n_items, share, probability in zip(*columns, strict=True)
-    ]
-    show_table(title, ("<class", "items", "share", "mean probability"), rows)
-    if n_more > 0:
-        typer.echo(_said_of_rest(rest))
-
-
-def _said_of_rest(rest: pd.DataFrame) -> str:
-    """Return what is to know about the classes that are not in the table."""
+    if len(table) <= MOST_CLASSES:
+        show_table("Classes", *cells(table, CLASSES))
+        return
+    title = f"The {MOST_CLASSES} most frequent of {len(table):,} classes"
+    table = table.sort_values("n_items", ascending=False, kind="stable")
+    show_table(title, *cells(table[:MOST_CLASSES], CLASSES))
+    rest = table[MOST_CLASSES:]
     n_items, n_empty = int(rest["n_items"].sum()), int((rest["n_items"] == 0).sum())
     empty = f"; {n_empty:,} of them are the label of no item" if n_empty else ""
-    return (
+    typer.echo(
         f"The other {counted(len(rest), 'class')} together: "
         f"{counted(n_items, 'item')} ({rest['share'].sum():.1%}){empty}.\n"
     )
@@ -160,24 +155,11 @@ def _said_of_rest(rest: pd.DataFrame) -> str:
 
 def show_items(items: pd.DataFrame) -> None:
     """Print the items whose label is least probable."""
-    each: Any = uncertain_items(items).itertuples()
-    rows = [
-        (
-            str(row.item),
-            str(row.label),
-            number(row.probability),
-            str(row.next_label),
-            number(row.next_probability),
-            str(row.n_answers),
-        )
-        for row in each
-    ]
     title = (
         f"Most uncertain items ({n_certain(items):,} of {len(items):,} labels have a "
         f"probability of {CERTAIN} or more)"
     )
-    columns = ("<item", "<label", "probability", "<next", "probability", "answers")
-    show_table(title, columns, rows)
+    show_table(title, *cells(uncertain_items(items), ITEMS))
 
 
 def show_annotators(annotators: pd.DataFrame, most: int = 5) -> None:
@@ -185,40 +167,48 @@ def show_annotators(annotators: pd.DataFrame, most: int = 5) -> None:
 
     A column ``truth``, if there is one, is shown instead of the informativeness.
     """
-    best = annotators.sort_values("low", ascending=False, kind="stable")
-    columns = (
-        "<annotator",
-        "answers",
-        "accuracy",
-        "95 % interval",
-        "in truth" if "truth" in annotators else "informative",
-        "<flag",
-    )
-    if len(annotators) <= 2 * most:
-        show_table("Annotators, the most reliable first", columns, _rows_of(best))
-        return
-    show_table("Most reliable annotators", columns, _rows_of(best.head(most)))
-    others = best.iloc[most:]
-    worst = others.sort_values("accuracy", kind="stable").head(most)
-    show_table("Least reliable annotators", columns, _rows_of(worst))
-
-
-def _rows_of(annotators: pd.DataFrame) -> list[tuple[str, ...]]:
-    each: Any = annotators.itertuples()
-    return [
-        (
-            str(row.annotator),
-            f"{row.n_answers:,}",
-            number(row.accuracy),
-            f"{number(row.low)} to {number(row.high)}",
-            number(row.truth if "truth" in annotators else row.informativeness),
-            _flag(row),
-        )
-        for row in each
+    columns = ANNOTATORS
+    if "truth" in annotators:
+        columns = (*ANNOTATORS[:4], ("in truth", "{truth:.3f}"), ANNOTATORS[5])
+    which = {ADVERSARY: "adversarial", SPAMMER: "spammer"}
+    flags = [
+        f"{row['flag']} {row[which[row['flag']]]:.2f}" if row["flag"] else ""
+        for row in annotators.to_dict("records")
     ]
+    best = annotators.assign(flag=flags)
+    best = best.sort_values("low", ascending=False, kind="stable")
+    if len(best) <= 2 * most:
+        show_table("Annotators, the most reliable first", *cells(best, columns))
+        return
+    show_table("Most reliable annotators", *cells(best.head(most), columns))
+    worst = best.iloc[most:].sort_values("accuracy", kind="stable").head(most)
+    show_table("Least reliable annotators", *cells(worst, columns))
 
 
-def _flag(row: Any) -> str:
-    """Return the flag of an annotator with its probability."""
-    probability = {ADVERSARY: row.adversarial, SPAMMER: row.spammer}
-    return f"{row.flag} {probability[row.flag]:.2f}" if row.flag else ""
+def show_ledger(rows: Any, chosen: dict[str, Any]) -> None:
+    """Print why an item has its label."""
+    lines = [
+        (
+            SAID.get(row.kind) or f"annotator {row.who}",
+            *((row.answer, number(row.counts, 2)) if row.kind == ANSWER else ("", "")),
+            signed(row.log_odds),
+        )
+        for row in rows.itertuples()
+    ]
+    title = (
+        f"Why item {chosen['item']!r} is labelled {chosen['label']!r} and not "
+        f"{chosen['against']!r}"
+    )
+    show_table(title, ("<what", "<answer", "counts as", "log-odds"), lines)
+    say_sentences([chosen["sentence"]])
+
+
+def signed(value: float) -> str:
+    """Write what is added: +1.24, -0.30, or "certain".
+
+    Examples
+    --------
+    >>> signed(1.236), signed(-0.3), signed(float("inf"))
+    ('+1.24', '-0.30', 'certain')
+    """
+    return f"{value:+.2f}" if math.isfinite(value) else "certain"

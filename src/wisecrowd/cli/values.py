@@ -6,6 +6,7 @@ from inspect import Parameter, getdoc, signature
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
+import wisecrowd as wc
 from wisecrowd.registry import METHODS, entries
 
 
@@ -72,8 +73,6 @@ def value_of(setting: Setting, text: str) -> Any:
     >>> value_of(tol, "1e-3"), value_of(tol, "None")
     (0.001, None)
     """
-    from wisecrowd._checks import InputError
-
     for kind, read in READERS.items():
         if setting.types is None or kind in setting.types:
             try:
@@ -81,24 +80,21 @@ def value_of(setting: Setting, text: str) -> Any:
             except ValueError:
                 continue
     words = [word for kind, word in WORDS.items() if kind in (setting.types or ())]
-    raise InputError(f"{setting.name} must be {' or '.join(words)}.")
+    raise wc.InputError(f"{setting.name} must be {' or '.join(words)}.")
 
 
-def _none(text: str) -> None:
-    if text.lower() != "none":
-        raise ValueError(text)
+def _word_in(words: dict[str, Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        if text.lower() not in words:
+            raise ValueError(text)
+        return words[text.lower()]
 
-
-def _truth(text: str) -> bool:
-    words = {"true": True, "yes": True, "false": False, "no": False}
-    if text.lower() not in words:
-        raise ValueError(text)
-    return words[text.lower()]
+    return read
 
 
 READERS: dict[type, Callable[[str], Any]] = {
-    NoneType: _none,
-    bool: _truth,
+    NoneType: _word_in({"none": None}),
+    bool: _word_in({"true": True, "yes": True, "false": False, "no": False}),
     int: int,
     float: float,
     str: str,

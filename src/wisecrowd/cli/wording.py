@@ -44,11 +44,9 @@ def as_options(sentence: str) -> str:
     names = "|".join(KEYWORDS)
     settings = [friendly.setting for friendly in FRIENDLY.values()]
     numbers = "|".join([*settings, "held_out", "settled_at"])
+    with_value = rf"\b(?:({names})=(?=')|({numbers})=(?=-?\d|nan|-?inf))"
     said = re.sub(rf"\b({names})=\[(.*?)\]", _as_list, sentence)
-    said = re.sub(rf"\b({names})=(?=')", lambda m: f"{KEYWORDS[m[1]]} ", said)
-    said = re.sub(
-        rf"\b({numbers})=(?=-?\d|nan|-?inf)", lambda m: f"{KEYWORDS[m[1]]} ", said
-    )
+    said = re.sub(with_value, lambda m: f"{KEYWORDS[m[1] or m[2]]} ", said)
     said = re.sub(rf"\b({names})=(?=[\s,.;)])", lambda m: KEYWORDS[m[1]], said)
     return re.sub(r"\b(repeats|resume|force)=True", r"--\1", said)
 

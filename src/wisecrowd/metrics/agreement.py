@@ -19,31 +19,18 @@ from wisecrowd._types import Array
 
 @runtime_checkable
 class CrowdAnswers(Protocol):
-    """The part of :class:`wisecrowd.Annotations` that agreement uses."""
+    """The part of :class:`wisecrowd.Annotations` that agreement uses.
 
-    @property
-    def items(self) -> Array:
-        """The names of the N items."""
+    The names of the N items, the A annotators and the K possible answers; and for each
+    answer that was given, the codes of its item, its annotator and what was answered.
+    """
 
-    @property
-    def annotators(self) -> Array:
-        """The names of the A annotators."""
-
-    @property
-    def answers(self) -> Array:
-        """The names of the K possible answers."""
-
-    @property
-    def item(self) -> Array:
-        """The item of each answer, a code."""
-
-    @property
-    def annotator(self) -> Array:
-        """The annotator of each answer, a code."""
-
-    @property
-    def answer(self) -> Array:
-        """What was answered, a code."""
+    items: Array
+    annotators: Array
+    answers: Array
+    item: Array
+    annotator: Array
+    answer: Array
 
 
 class Shares(NamedTuple):
@@ -146,7 +133,9 @@ def pairwise_cohen(
     """
     if min_shared < 1:
         raise InputError(f"min_shared={min_shared} must be at least 1.")
-    shares = _of_busy_annotators(_shares(_checked(answers)), min_shared)
+    shares = _shares(_checked(answers))
+    n_items = np.round(np.bincount(shares.annotator, shares.share))
+    shares = shares.where(n_items[shares.annotator] >= min_shared)  # others: no pair
     shape = (len(answers.annotators), len(answers.items))
     given = _by_annotator(shares, shape)
     first, second, n_shared = _sharing_pairs(given, min_shared)
@@ -212,12 +201,6 @@ def _agreement(answers: CrowdAnswers) -> _Agreement:
     return _Agreement(
         m[several], (with_self - alone)[several], table.T @ several.astype(float)
     )
-
-
-def _of_busy_annotators(shares: Shares, min_items: int) -> Shares:
-    """Drop annotators with fewer than `min_items` items: they can have no pair."""
-    n_items = np.bincount(shares.annotator, shares.share)
-    return shares.where(np.round(n_items)[shares.annotator] >= min_items)
 
 
 def _by_annotator(shares: Shares, shape: tuple[int, int]) -> Any:

@@ -37,17 +37,15 @@ TOPICS = ("skill", "flags", "worth", "classes", "features", "calibration", "gold
 
 def page_data(found: Findings) -> dict[str, Any]:
     """Return all that the page shows, in the types of JSON."""
-    about = found.about
+    about, read = found.about, found.about["read"]
     classes, answers = names(found.model.classes_), names(found.model.answers_)
+    path = str(read["path"]).replace("\\", "/") if read else ""
     return {
-        "title": _title(about),
+        "title": name(path.rpartition("/")[2]),
         "about": _about(found),
         "lead": [printable(found.said[t]) for t in ("settled", "look")],
         "sentences": [printable(found.said[t]) for t in TOPICS if t in found.said],
-        "notes": [
-            printable(note)
-            for note in (*about["notes"], *about.get("contradictions", ()))
-        ],
+        "notes": [*map(printable, about["notes"] + about.get("contradictions", []))],
         "tiles": _tiles(found),
         "classes": classes,
         "answers": answers,
@@ -83,25 +81,17 @@ def rounded(values: Any, digits: int = 3) -> list[Any]:
 # -- above all ------------------------------------------------------------------------
 
 
-def _title(about: dict[str, Any]) -> str:
-    read = about["read"]
-    return name(str(read["path"]).replace("\\", "/").rpartition("/")[2]) if read else ""
-
-
 def _about(found: Findings) -> dict[str, Any]:
-    about, info = found.about, METHODS.info(found.about["method"])
     import sklearn
 
+    about, info = found.about, METHODS.info(found.about["method"])
+    sizes = {what: about[f"n_{what}"] for what in ("items", "annotators", "answers")}
+    sizes["classes"] = len(found.model.classes_)
     return {
         "method": info.name,
         "learns": info.learns,
         "paper": info.paper.replace("*", ""),
-        "sizes": [
-            ("items", f"{about['n_items']:,}"),
-            ("annotators", f"{about['n_annotators']:,}"),
-            ("answers", f"{about['n_answers']:,}"),
-            ("classes", f"{len(found.model.classes_):,}"),
-        ],
+        "sizes": [(what, f"{size:,}") for what, size in sizes.items()],
         "settings": [(k, name(v)) for k, v in about["settings"].items()],
         "settled_at": percent(about["settled_at"]),
         "versions": [
@@ -155,14 +145,12 @@ def _annotators(found: Findings) -> dict[str, Any]:
     n_points = min(MOST_POINTS, len(order))
     others = np.arange(n_points // 2, len(order))
     some = np.random.RandomState(0).permutation(others)[: n_points - n_points // 2]
+    numbers = ("accuracy", "low", "high", "informativeness")
     return {
         "n_all": len(table),
         "name": names(shown["annotator"]),
         "n": shown["n_answers"].tolist(),
-        "accuracy": rounded(shown["accuracy"]),
-        "low": rounded(shown["low"]),
-        "high": rounded(shown["high"]),
-        "informativeness": rounded(shown["informativeness"]),
+        **{column: rounded(shown[column]) for column in numbers},
         "flag": shown["flag"].tolist(),
         "points": [*range(n_points // 2), *np.sort(some).tolist()],
         "mistakes": _mistakes(mean, found.model.class_prior_),
@@ -205,17 +193,14 @@ def _matrices(
 
 
 def _prevalence(table: pd.DataFrame, classes: list[str]) -> list[dict[str, Any]]:
-    columns = {
-        "name": classes,
-        "n": table["n_items"].tolist(),
-        "share": rounded(table["prevalence"], 4),
-        "low": rounded(table["low"], 4),
-        "high": rounded(table["high"], 4),
-        "sure": rounded(table["mean_probability"]),
-    }
+    columns = [
+        table["n_items"].tolist(),
+        *(rounded(table[name], 4) for name in ("prevalence", "low", "high")),
+        rounded(table["mean_probability"]),
+    ]
+    keys = ("name", "n", "share", "low", "high", "sure")
     return [
-        dict(zip(columns, row, strict=True))
-        for row in zip(*columns.values(), strict=True)
+        dict(zip(keys, row, strict=True)) for row in zip(classes, *columns, strict=True)
     ]
 
 
@@ -275,13 +260,16 @@ def _lists(found: Findings) -> dict[str, list[int]]:
     agreement = table["agreement"].to_numpy()[several]
     contested = several[np.lexsort((-n_answers[several], agreement))]
     contested = contested[np.sort(agreement) < 1][: min(most, MOST_ITEMS)]
-    certain = answered[np.argsort(p[answered], kind="stable")]
+
+    def unsure(at: Array) -> Array:
+        return at[np.argsort(p[at], kind="stable")]
+
     lists = {
-        "least certain": certain[: 0 if len(still_open) else MOST_ITEMS],
-        "second look": still_open[np.argsort(p[still_open], kind="stable")][:most],
+        "least certain": unsure(answered)[: 0 if len(still_open) else MOST_ITEMS],
+        "second look": unsure(still_open)[:most],
         "contested": contested,
         "disagree": _disagreeing(found, min(most, MOST_ITEMS)),
-        "no answers": unseen[np.argsort(p[unseen], kind="stable")][:MOST_ITEMS],
+        "no answers": unsure(unseen)[:MOST_ITEMS],
     }
     if len(table) <= ALL_ITEMS:
         lists["all"] = np.argsort(p, kind="stable")

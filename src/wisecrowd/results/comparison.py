@@ -130,16 +130,9 @@ def compare(  # noqa: PLR0913  its settings are its arguments
     (['majority-vote', 'glad', 'smoothed-votes'], [0.9, 0.9, 0.9])
     """
     found = compared(
-        methods,
-        answers,
-        X=X,
-        items=items,
-        gold=gold,
-        seeds=seeds,
-        held_out=held_out,
-        time_limit=time_limit,
-        score=score,
-    )
+        methods, answers, X=X, items=items, gold=gold, seeds=seeds, held_out=held_out,
+        time_limit=time_limit, score=score,
+    )  # fmt: skip
     return found.scores
 
 
@@ -186,7 +179,7 @@ def compared(  # noqa: PLR0913  those of compare
             if found is not None:
                 labels.setdefault(name, found.labels_)
         if len(annotations.gold):
-            row = against(smoothed_votes(annotations)) | _not_fitted("")
+            row = against(smoothed_votes(annotations)) | NOT_FITTED | {"note": ""}
             rows.append({"method": BASELINE, "seed": seed, **row})
     if not labels:
         raise InputError(f"no method could be fitted. {rows[0]['note']}")
@@ -219,17 +212,9 @@ def check_score(score: Any, *, with_features: bool) -> None:
 def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the mean of every score over the seeds, and its standard deviation.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        What :func:`wisecrowd.compare` returns.
-
-    Returns
-    -------
-    DataFrame
-        One row per method, in their order. `n_fits` is the number of seeds with which
-        the method was fitted. The standard deviation of `accuracy` is in
-        `accuracy_sd`, and so on; it is NaN for a single fit.
+    One row per method, in their order. `n_fits` is the number of seeds with which the
+    method was fitted. The standard deviation of `accuracy` is in `accuracy_sd`, and so
+    on; it is NaN for a single fit.
 
     Examples
     --------
@@ -247,12 +232,7 @@ def over_seeds(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_between(labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of items to which two methods give the same label.
-
-    Parameters
-    ----------
-    labels : DataFrame
-        One row per item, one column per method.
+    """Return the share of items to which two methods (columns) give the same label.
 
     Examples
     --------
@@ -260,8 +240,8 @@ def agreement_between(labels: pd.DataFrame) -> pd.DataFrame:
     >>> agreement_between(labels).loc["a"].tolist()
     [1.0, 0.75]
     """
-    columns = [labels[name].to_numpy() for name in labels]
-    share = [[float((a == b).mean()) for b in columns] for a in columns]
+    codes = labels.to_numpy().T
+    share = [[(one == other).mean() for other in codes] for one in codes]
     return pd.DataFrame(share, index=labels.columns, columns=labels.columns)
 
 
@@ -293,9 +273,9 @@ def named_models(
             f"methods={methods!r} must be a list, such as ['majority-vote', 'bcc'], or "
             f"a dict from names to methods."
         )
+    named: dict[str, Any] = {}
     models = [_model(model) for model in methods]
     short = [model.method.name for model in models]
-    named: dict[str, Any] = {}
     for model, name in zip(models, short, strict=True):
         chosen = name if short.count(name) == 1 else " ".join(repr(model).split())
         if chosen in named:
@@ -362,17 +342,9 @@ def smoothed_votes(annotations: Annotations) -> Float[np.ndarray, "N C"]:
 def honesty(scores: pd.DataFrame) -> dict[str, list[str]]:
     """Return which methods have more and less honest probabilities than the baseline.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        What :func:`wisecrowd.compare` returns. Of several seeds the mean counts.
-
-    Returns
-    -------
-    dict
-        Names of methods. "more": the log loss is smaller than that of smoothed votes,
-        by two standard errors or more. "less": it is larger, likewise. "unclear": the
-        others. A method without scores is nowhere.
+    "more": the log loss is smaller than that of smoothed votes, by two standard errors
+    or more; of several seeds the mean counts. "less": it is larger, likewise.
+    "unclear": the others. A method without scores is nowhere.
 
     Examples
     --------
@@ -418,15 +390,21 @@ def scores_against_gold(annotations: Annotations) -> Callable[..., dict[str, flo
     codes = annotations.gold_codes
     columns = (*SCORES, "gain", "gain_error")
     nothing = dict.fromkeys(columns, float("nan"))
-    if not (codes >= 0).any():
+    known = np.flatnonzero(codes >= 0)
+    if not len(known):
         return lambda proba: nothing
-    of_votes = surprise(smoothed_votes(annotations), codes)
+
+    def surprise(proba: Array) -> Array:
+        likelihood = proba[known, codes[known]]
+        return -np.log(np.clip(likelihood, SMALLEST_PROBABILITY, 1.0))
+
+    of_votes = surprise(smoothed_votes(annotations))
 
     def against(proba: Array | None) -> dict[str, float]:
         if proba is None:
             return nothing
         table = scores(codes, proba).loc["all"]
-        gain = of_votes - surprise(proba, codes)
+        gain = of_votes - surprise(proba)
         error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.nan
         found = (*(table[name] for name in SCORES), gain.mean(), error)
         return dict(zip(columns, map(float, found), strict=True))
@@ -434,18 +412,7 @@ def scores_against_gold(annotations: Annotations) -> Callable[..., dict[str, flo
     return against
 
 
-def surprise(
-    proba: Float[np.ndarray, "N C"], codes: Int[np.ndarray, " N"]
-) -> Float[np.ndarray, " G"]:
-    """Return -log(probability of the gold class) of every item with gold."""
-    known = np.flatnonzero(codes >= 0)
-    likelihood = proba[known, codes[known]]
-    return -np.log(np.clip(likelihood, SMALLEST_PROBABILITY, 1.0))
-
-
-def _not_fitted(note: str) -> dict[str, Any]:
-    costs = {"seconds": np.nan, "megabytes": np.nan}
-    return {"unseen_answers": np.nan, **costs, "note": note}
+NOT_FITTED = dict.fromkeys(("unseen_answers", "seconds", "megabytes"), np.nan)
 
 
 def _row(
@@ -460,9 +427,10 @@ def _row(
         with limits.time_limit(seconds), limits.measured() as cost:
             fitted = _fitted(model, annotations, X)
     except InputError as error:
-        return _not_fitted(f"it could not be fitted: {error}"), None
+        return {**NOT_FITTED, "note": f"it could not be fitted: {error}"}, None
     except limits.OutOfTime:
-        return _not_fitted(f"its fit took more than {seconds:g} seconds."), None
+        note = f"its fit took more than {seconds:g} seconds."
+        return {**NOT_FITTED, "note": note}, None
     unseen, note = float("nan"), ""
     try:
         with limits.time_limit(seconds):

@@ -28,16 +28,7 @@ def contradictions(
 ) -> list[str]:
     """Return what speaks against the result, in sentences; none if nothing does.
 
-    Parameters
-    ----------
-    model : fitted method
-        Who says it.
-    answers : Answers
-        The answers of the fit.
-    gold : array (N,)
-        Codes of the classes that the fit was given, -1 elsewhere.
-    annotators : DataFrame
-        The table of annotators.
+    `gold` has the codes of the classes that the fit was given, -1 elsewhere.
     """
     found = [
         _parted(model, answers, gold),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from wisecrowd._checks import listed
 from wisecrowd._types import Array
@@ -136,24 +136,21 @@ def findings(
     annotators = annotator_table(model)
     classes = class_table(items, model.classes_, n_gold_of(model))
     confused = {"crowd": confused_by_crowd(model.label_proba_, annotations)}
-    alone = said_by_features(model)
+    alone, truth = said_by_features(model), gold_classes(model, annotations)
     if alone is not None:
         confused["classifier"] = shares_of_rows(model.label_proba_.T @ alone)
     about = plain(_about(model, annotations, items, annotators, settled_at))
     about["notes"] += stopped_early(model)
     return Findings(
-        model,
-        items,
-        annotators,
-        classes,
-        about,
-        sentences.all_of(about, model, annotators, confused["crowd"]),
-        confused,
-        _reliability(model, annotations),
-        None if alone is None else _disagreements(model, alone),
-        _ledger(model, items),
-        annotations.items[annotations.gold_codes >= 0].tolist(),
-    )
+        model, items, annotators, classes, about,
+        said=sentences.all_of(about, model, annotators, confused["crowd"]),
+        confused=confused,
+        reliability=None if truth is None
+        else reliability(truth, model.label_proba_, model.classes_).to_frame(),
+        disagreements=None if alone is None else _disagreements(model, alone),
+        ledger=_ledger(model, items),
+        known=annotations.items[annotations.gold_codes >= 0].tolist(),
+    )  # fmt: skip
 
 
 def _about(
@@ -163,11 +160,12 @@ def _about(
     annotators: pd.DataFrame,
     settled_at: float | int,
 ) -> dict[str, Any]:
+    report = annotations.report
     return {
         "wisecrowd": __version__,
         "method": model.method.name,
         "settings": settings_of(model),
-        "read": _read(annotations),
+        "read": None if report is None else _read(report),
         "notes": cautions(annotations),
         "contradictions": contradictions(
             model, annotations.codes, _gold_given(model), annotators
@@ -210,22 +208,20 @@ def cautions(annotations: Annotations) -> list[str]:
     """Return what a person should know before trusting any result."""
     notes = []
     n_given = annotations.counts("annotator").sum(0)
-    unsaid = annotations.answers[annotations.n_classes :][
-        n_given[annotations.n_classes :] == 0
-    ]
-    if len(unsaid):
+    unsaid = np.arange(len(n_given)) >= annotations.n_classes
+    unsaid &= n_given == 0
+    if unsaid.any():
         given = listed(annotations.answers[n_given > 0])
         notes.append(
-            f"Nobody gave the answer {listed(unsaid)}, which answers= names. Check how "
-            f"it is written: the answers are {given}."
+            f"Nobody gave the answer {listed(annotations.answers[unsaid])}, which "
+            f"answers= names. Check how it is written: the answers are {given}."
         )
-    if (annotations.without_repeats().codes.n_per_item > 1).any():
-        return notes
-    return [
-        *notes,
-        "No item was answered by two annotators, so the answers do not show who is "
-        "right. The probabilities assume that most answers are right.",
-    ]
+    if (annotations.without_repeats().codes.n_per_item <= 1).all():
+        notes.append(
+            "No item was answered by two annotators, so the answers do not show who is "
+            "right. The probabilities assume that most answers are right."
+        )
+    return notes
 
 
 def gold_scores(model: Any, annotations: Annotations) -> dict[str, float] | None:
@@ -237,34 +233,19 @@ def gold_scores(model: Any, annotations: Annotations) -> dict[str, float] | None
     truth = gold_classes(model, annotations)
     if truth is None:
         return None
-    n_scored = sum(name is not None for name in truth)
     table = scores(truth, model.label_proba_, model.classes_)
     found = {name: float(table[name].loc["all"]) for name in ("n_items", *SCORES)}
-    n_gold = int((annotations.gold_codes >= 0).sum())
-    return {**found, "n_unanswered": float(n_gold - n_scored)}
-
-
-def gold_of_answered(annotations: Annotations) -> Int[np.ndarray, " N"]:
-    """Return the code of the gold class of every item with an answer, -1 for others."""
-    answered = annotations.codes.n_per_item > 0
-    return np.where(answered, annotations.gold_codes, -1).astype(np.int32)
+    return {**found, "n_unanswered": len(annotations.gold) - found["n_items"]}
 
 
 def gold_classes(model: Any, annotations: Annotations) -> list[Any] | None:
     """Return the class that each label is scored against, or None; None without any."""
     codes = annotations.gold_codes
     if not isinstance(model, CrowdClassifier):
-        codes = gold_of_answered(annotations)
+        codes = np.where(annotations.codes.n_per_item > 0, codes, -1)
     if not (codes >= 0).any():
         return None
     return [annotations.classes[code] if code >= 0 else None for code in codes]
-
-
-def _reliability(model: Any, annotations: Annotations) -> pd.DataFrame | None:
-    truth = gold_classes(model, annotations)
-    if truth is None:
-        return None
-    return reliability(truth, model.label_proba_, model.classes_).to_frame()
 
 
 def _gold_given(model: Any) -> Array:
@@ -277,23 +258,13 @@ def settings_of(model: Any) -> dict[str, Any]:
     """Return the constructor's settings; objects as text."""
     settings = model.get_params(deep=False)
     simple = (str, bool, int, float, type(None), np.generic)
-    return {
-        name: value if isinstance(value, simple) else str(value)
-        for name, value in settings.items()
-    }
+    return {k: v if isinstance(v, simple) else str(v) for k, v in settings.items()}
 
 
-def _read(annotations: Annotations) -> dict[str, Any] | None:
-    report = annotations.report
-    if report is None:
-        return None
-    return {
-        "path": str(report.path),
-        "format": report.format,
-        "n_rows": report.n_rows,
-        "left_out": dict(report.left_out),
-        "notes": list(report.notes),
-    }
+def _read(report: Any) -> dict[str, Any]:
+    names = ("path", "format", "n_rows", "left_out", "notes")
+    found = {name: getattr(report, name) for name in names}
+    return found | {"path": str(report.path), "left_out": dict(report.left_out)}
 
 
 # -- who confuses what ---------------------------------------------------------------

@@ -30,13 +30,7 @@ def flags_of(annotators: pd.DataFrame) -> Any:
 
 
 def flagged(annotators: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return the annotators who are probably adversaries, and probably spammers.
-
-    Parameters
-    ----------
-    annotators : DataFrame
-        ``model.annotator_summary()``.
-    """
+    """Return the annotators who are probably adversaries, and probably spammers."""
     flag, who = flags_of(annotators), annotators["annotator"]
     return {
         "adversaries": who[flag == ADVERSARY].tolist(),

@@ -117,9 +117,15 @@ def _rows(where: Array, kind: str, value: Float[np.ndarray, "n C"]) -> pd.DataFr
     centre = value.mean(1, keepdims=True)
     value = value - np.where(np.isfinite(centre), centre, 0.0)
     table = pd.DataFrame(value)
-    table.insert(0, "item", where)
-    for place, name in enumerate(("kind", "who", "answer", "counts"), 1):
-        table.insert(place, name, kind if name == "kind" else None)
+    columns: Any = {
+        "item": where,
+        "kind": kind,
+        "who": None,
+        "answer": None,
+        "counts": None,
+    }
+    for place, (name, content) in enumerate(columns.items()):
+        table.insert(place, name, content)
     return table.astype({"counts": float, "who": object, "answer": object})
 
 
@@ -152,27 +158,17 @@ def _named(model: Any, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def one_of_ledger(found: Any, item: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the ledger of one item of a run, and what it says in words.
-
-    Parameters
-    ----------
-    found : Findings
-        What a run learned.
-    item : str
-        The id of the item; numbers are compared as text.
-    """
+    """Return the ledger of one item (an id, as text) of a run, and what it says."""
     where = np.flatnonzero(found.items["item"].astype(str).to_numpy() == item)
     if not len(where):
         raise InputError(
             f"{named(item)} is not an item of the run. Its items are "
             f"{listed(found.items['item'].tolist(), 3)}."
         )
-    ledger = found.ledger
-    rows = (
-        pd.DataFrame() if ledger is None else ledger[ledger["item"].astype(str) == item]
-    )
+    ledger = pd.DataFrame({"item": []}) if found.ledger is None else found.ledger
+    rows = ledger[ledger["item"].astype(str) == item]
     if rows.empty:
-        n_kept = 0 if ledger is None else ledger["item"].nunique()
+        n_kept = ledger["item"].nunique()
         raise InputError(
             f"the run keeps the ledger of {n_kept:,} items, the least certain ones, "
             f"and {item!r} is not among them. Fit in Python, and call "

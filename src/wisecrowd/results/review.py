@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from wisecrowd._checks import counted, whole_number
 from wisecrowd.results.sentences import named, percent
+from wisecrowd.results.tables import with_next
 
 COLUMNS = ["item", "label", "probability", "n_answers", "agreement"]
 
@@ -54,29 +54,23 @@ def to_review(
     needless = items["settled"].astype(bool) | items["item"].isin(known)
     rows = items[~needless].sort_values("probability", kind="stable").head(budget)
     contrary: dict[Any, Any] = {}
-    if disagreements is not None:
-        two: Any = disagreements[["item", "crowd", "features"]].itertuples(index=False)
+    if disagreements is not None and len(disagreements):  # from a file: no columns
+        two = disagreements[["item", "crowd", "features"]].to_numpy().tolist()
         contrary = {item: (crowd, features) for item, crowd, features in two}
-    classes = [name for name in items.columns if name.startswith("p_")]
-    second = np.argsort(-rows[classes].to_numpy(), axis=1, kind="stable")[:, 1]
-    following = [classes[c].removeprefix("p_") for c in second]
-    each: Any = rows[[*COLUMNS, "margin"]].itertuples()
-    why = [
-        _why(row, name, contrary.get(row.item))
-        for row, name in zip(each, following, strict=True)
-    ]
+    each: Any = with_next(rows).to_dict("records")
+    why = [_why(row, contrary.get(row["item"])) for row in each]
     # The empty column is for the expert: without it, --gold would read the labels.
     return rows[COLUMNS].assign(why=why, gold="").reset_index(drop=True)
 
 
-def _why(row: Any, following: str, contrary: Any) -> str:
+def _why(row: dict[str, Any], contrary: Any) -> str:
     """Return why a label is not certain."""
-    said = [_of_answers(row.n_answers, row.agreement)]
+    said = [_of_answers(row["n_answers"], row["agreement"])]
     if contrary is not None:
         crowd, features = map(named, contrary)
         said.append(f"The votes say {crowd}, the features {features}.")
-    chance = percent(row.probability - row.margin)
-    said.append(f"The next class is {named(following)} ({chance}).")
+    chance = percent(row["next_probability"])
+    said.append(f"The next class is {named(row['next_label'])} ({chance}).")
     return " ".join(said)
 
 
@@ -93,15 +87,7 @@ def _of_answers(n_answers: int, agreement: float) -> str:
 
 
 def said_of_review(rows: pd.DataFrame, items: pd.DataFrame) -> str:
-    """Return what the review is expected to mend, of all labels.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        What :func:`to_review` returned.
-    items : DataFrame
-        The label table.
-    """
+    """Return what the review (:func:`to_review`) is expected to mend, of all labels."""
     if rows.empty:
         return "No item needs a review: all labels are settled."
     mended = float((1 - rows["probability"]).sum())

@@ -38,6 +38,15 @@ FILES = (
 )  # fmt: skip
 """The files of a run folder; the command line adds the page."""
 
+TABLE = {".csv": "CSV", ".parquet": "Parquet"}
+FORMATS = {
+    "table": TABLE,
+    "scores": {**TABLE, TEX: "LaTeX"},
+    "figure": {".png": "PNG", ".svg": "SVG", ".pdf": "PDF"},
+    "page": {".html": "HTML"},
+}
+"""The endings of files that can be written, beside runs."""
+
 
 def write_run(
     model: Any, annotations: Annotations, folder: Path, *, force: bool = False
@@ -67,16 +76,8 @@ def write_findings(
 ) -> None:
     """Write what was learned, and the model, into a folder; all files or none.
 
-    Parameters
-    ----------
-    found : Findings
-        What was learned.
-    folder : path
-        Made if need be. Other files in it are left alone.
-    page : function, optional
-        What writes report.html.
-    force : bool
-        Whether to replace files of the same names that no run has written.
+    `page` is what writes report.html. `force` replaces files of the same names that no
+    run has written. Other files in the folder are left alone.
     """
     trace = found.model.trace_.reset_index()
     tables: dict[str, Callable[[Path], None]] = {
@@ -150,24 +151,25 @@ def _read_findings(model: Any, folder: Path) -> Findings:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a CSV or a Parquet file, as the ending of its name says."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     write = _write_csv if path.suffix.lower() == ".csv" else _write_parquet
-    with replacing(path) as temporary:
-        write(table, temporary)
+    _write(path, partial(write, table))
 
 
 def write_text(text: str, path: Path) -> None:
     """Write a text, such as a table in LaTeX."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    _write(path, partial(Path.write_text, data=text, encoding="utf-8"))
 
 
 def write_figure(figure: Any, path: Path) -> None:
     """Write a figure of matplotlib, in the format that the ending of its name says."""
+    form = path.suffix.lower().lstrip(".")
+    _write(path, partial(figure.savefig, format=form, dpi=150))
+
+
+def _write(path: Path, write: Callable[[Path], Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.lower().lstrip("."), dpi=150)
+        write(temporary)
 
 
 def check_folder(
@@ -175,14 +177,7 @@ def check_folder(
 ) -> None:
     """Refuse a folder that cannot be made or written, before any long work.
 
-    Parameters
-    ----------
-    folder : path or None
-        Where the run will be written, if anywhere.
-    inputs : paths
-        The files that are read. None of them is ever replaced.
-    force : bool
-        Whether to replace files that no run has written.
+    Of `inputs`, the files that are read, none is ever replaced.
     """
     if folder is None:
         return
@@ -205,84 +200,22 @@ def _check_place(folder: Path) -> None:
         )
 
 
-def check_table_file(
-    path: Path | None,
-    inputs: Iterable[Path | None],
-    *,
-    force: bool,
-    latex: bool = False,
+def files_of_run(run: Path) -> list[Path]:
+    """Return the files of a run, with its page; no command replaces one of them."""
+    return [run / name for name in (*FILES, PAGE)]
+
+
+def check_file(
+    path: Path | None, kind: str, inputs: Iterable[Path | None], *, force: bool
 ) -> None:
-    """Refuse a file that `write_table` could not or should not write.
+    """Refuse a file that could not or should not be written; `kind` is of `FORMATS`.
 
-    Parameters
-    ----------
-    path : path or None
-        The file to be written, if any.
-    inputs : paths
-        The files that are read. None of them is ever replaced.
-    force : bool
-        Whether to replace a file that exists.
-    latex : bool
-        Whether it may also be LaTeX.
+    Of `inputs`, the files that are read, none is ever replaced. A figure is also
+    refused if matplotlib is not installed.
     """
-    formats = {".csv": "CSV", ".parquet": "Parquet"} | ({TEX: "LaTeX"} if latex else {})
-    _check_file(path, formats, inputs, force=force)
-
-
-def check_figure_file(
-    path: Path | None, inputs: Iterable[Path | None], *, force: bool
-) -> None:
-    """Refuse a file that `write_figure` could not or should not write.
-
-    Parameters
-    ----------
-    path : path or None
-        The file to be written, if any.
-    inputs : paths
-        The files that are read. None of them is ever replaced.
-    force : bool
-        Whether to replace a file that exists.
-
-    Raises
-    ------
-    InputError
-        Also if a figure is wanted and matplotlib is not installed.
-    """
-    formats = {".png": "PNG", ".svg": "SVG", ".pdf": "PDF"}
-    _check_file(path, formats, inputs, force=force)
     if path is None:
         return
-    try:
-        pyplot()
-    except ImportError as error:
-        raise InputError(str(error)) from None
-
-
-def check_page_file(path: Path | None, run: Path, *, force: bool) -> None:
-    """Refuse a file that a page could not or should not be written to.
-
-    Parameters
-    ----------
-    path : path or None
-        The file to be written, if it is not that of the run.
-    run : path
-        The run folder, of which no file is replaced.
-    force : bool
-        Whether to replace a file that exists.
-    """
-    inputs = [run / name for name in (*FILES, PAGE)]
-    _check_file(path, {".html": "HTML"}, inputs, force=force)
-
-
-def _check_file(
-    path: Path | None,
-    formats: dict[str, str],
-    inputs: Iterable[Path | None],
-    *,
-    force: bool,
-) -> None:
-    if path is None:
-        return
+    formats = FORMATS[kind]
     if path.suffix.lower() not in formats:
         raise InputError(
             f"{path}: only {_joined(formats.values(), 'and')} can be written. End the "
@@ -292,6 +225,11 @@ def _check_file(
         raise InputError(f"{path}: this is a folder. Choose another name.")
     _check_place(path.parent)
     check_outputs([path], inputs, force=force)
+    if kind == "figure":
+        try:
+            pyplot()
+        except ImportError as error:
+            raise InputError(str(error)) from None
 
 
 def _joined(words: Iterable[str], last: str) -> str:

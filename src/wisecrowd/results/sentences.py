@@ -1,5 +1,8 @@
 """What was learned, in sentences for people; everybody shows the same ones."""
 
+import math
+from collections.abc import Sequence
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -19,16 +22,8 @@ def all_of(
 ) -> dict[str, str]:
     """Return the sentences by topic, in the order in which they are told.
 
-    Parameters
-    ----------
-    about : dict
-        The numbers of :class:`~wisecrowd.results.findings.Findings`.
-    model : fitted method
-        Who says it.
-    annotators : DataFrame
-        The table of annotators.
-    confused : array (C, K)
-        How often an item of a class is called another, by the crowd.
+    They are made of the numbers of :class:`~wisecrowd.results.findings.Findings`, of
+    the table of annotators, and of how often the crowd calls a class another, (C, K).
     """
     found = {
         "settled": of_settled(about),
@@ -67,6 +62,45 @@ def percent(share: float) -> str:
         return f"{min(share, 0.999):.1%}".replace("%", " %")
     shown = f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
     return shown.replace(".0%", "%").replace("%", " %")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write a score: 0.913, or – where there is none.
+
+    Examples
+    --------
+    >>> number(0.91266), number(float("nan"))
+    ('0.913', '–')
+    """
+    return f"{value:.{digits}f}" if math.isfinite(value) else "–"
+
+
+class _Cells(Formatter):
+    """Text with numbers in it: what is no number is –, and ``:percent`` a share."""
+
+    def format_field(self, value: Any, spec: str) -> Any:
+        if spec and isinstance(value, float) and not math.isfinite(value):
+            return "–"
+        return percent(value) if spec == "percent" else format(value, spec)
+
+
+def cells(
+    table: pd.DataFrame, columns: Sequence[tuple[str, str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Return the headings of columns, and the cells of a table in them.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"who": ["ann"], "n": [2000], "right": [0.5]})
+    >>> cells(table, [("<name", "{who}"), ("right", "{right:percent} of {n:,}")])
+    (['<name', 'right'], [['ann', '50 % of 2,000']])
+    """
+    write = _Cells().vformat
+    rows: Any = table.to_dict("records")
+    return (
+        [heading for heading, _ in columns],
+        [[write(form, (), row) for _, form in columns] for row in rows],
+    )
 
 
 def of_settled(about: dict[str, Any]) -> str:

@@ -21,15 +21,8 @@ def stopped_early(model: Any) -> list[str]:
     `WINDOW` steps. (The last steps are small in any fit: the rates are lowered.) With
     one row in the trace there were too few steps to measure it.
 
-    Parameters
-    ----------
-    model : fitted method
-        Methods that do not learn from minibatches have no such settings, and no note.
-
-    Returns
-    -------
-    list of str
-        One sentence that names the setting to raise, or none.
+    Methods that do not learn from minibatches have no such settings, and no note. The
+    sentence names the setting to raise.
     """
     settings = model.get_params(deep=False)
     given = [name for name in LIMITS if settings.get(name) is not None]

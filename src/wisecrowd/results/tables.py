@@ -139,16 +139,19 @@ def uncertain_items(items: pd.DataFrame, most: int = 5) -> pd.DataFrame:
     next_label and next_probability are the second most probable class.
     """
     answered = items[items["n_answers"] > 0]
-    shown = items if answered.empty else answered
-    rows = shown.sort_values("probability", kind="stable").head(most)
-    classes = [name for name in items.columns if name.startswith("p_")]
-    second = np.argsort(-rows[classes].to_numpy(), axis=1, kind="stable")[:, 1]
-    found = rows[["item", "label", "probability", "n_answers"]].reset_index(drop=True)
-    found.insert(3, "next_label", [classes[c].removeprefix("p_") for c in second])
-    found.insert(
-        4, "next_probability", (rows["probability"] - rows["margin"]).to_numpy()
+    rows = items if answered.empty else answered
+    rows = rows.sort_values("probability", kind="stable").head(most)
+    return with_next(rows).reset_index(drop=True)
+
+
+def with_next(items: pd.DataFrame) -> pd.DataFrame:
+    """Add to rows of a label table the second most probable class: its name and p."""
+    names = [name for name in items.columns if name.startswith("p_")]
+    second = np.argsort(-items[names].to_numpy(), axis=1, kind="stable")[:, 1]
+    return items.assign(
+        next_label=[names[c].removeprefix("p_") for c in second],
+        next_probability=items["probability"] - items["margin"],
     )
-    return found
 
 
 def annotator_table(model: Any, level: float = 0.95) -> pd.DataFrame:
