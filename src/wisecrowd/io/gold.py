@@ -13,8 +13,8 @@ from wisecrowd._types import Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.headers import ALIASES, check_column, first_named
 from wisecrowd.annotations.headers import GOLD_NAMES as GOLD_COLUMNS
-from wisecrowd.annotations.vocabulary import gold_series, positions
-from wisecrowd.io.columns import Coded, checked_column, coded, retyped_column
+from wisecrowd.annotations.vocabulary import Coded, gold_series, positions
+from wisecrowd.io.columns import checked_column, coded, retyped_column
 from wisecrowd.io.long_tables import json_rows, record_columns
 from wisecrowd.io.raw import gold_of_rows
 from wisecrowd.io.sources import (

@@ -20,7 +20,8 @@ from wisecrowd.annotations.headers import (
     first_named,
     plain,
 )
-from wisecrowd.io.columns import Coded, Coder, check_record, coded
+from wisecrowd.annotations.vocabulary import Coded
+from wisecrowd.io.columns import Coder, check_record, coded
 from wisecrowd.io.raw import EMPTY_IS_NAME, METADATA, RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import Source, json_columns, json_records, parsed, whole_table
 

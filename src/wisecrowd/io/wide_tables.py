@@ -16,7 +16,8 @@ from wisecrowd.annotations.headers import (
     first_named,
     plain,
 )
-from wisecrowd.io.columns import Coded, Coder, check_record, coded
+from wisecrowd.annotations.vocabulary import Coded
+from wisecrowd.io.columns import Coder, check_record, coded
 from wisecrowd.io.raw import RawAnnotations, gold_of_rows
 from wisecrowd.io.sources import NUMBER, Source, whole_table
 
