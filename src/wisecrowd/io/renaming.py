@@ -13,7 +13,8 @@ import numpy as np
 
 from wisecrowd._checks import InputError, counted, listed
 from wisecrowd.annotations.vocabulary import Coded
-from wisecrowd.io.sources import errors_that_name, existing_file, open_text, parsed
+from wisecrowd.io.contents import parsed
+from wisecrowd.io.sources import errors_that_name, existing_file, open_text
 
 if TYPE_CHECKING:
     from wisecrowd.io.raw import RawAnnotations
@@ -55,9 +56,6 @@ def renamed(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotation
     if not names:
         return found
     old = [written(name) for name in found.answer.names.tolist()]
-    gold = {
-        item: names.get(written(known), known) for item, known in found.gold.items()
-    }
     hit = np.array([name in names for name in old] + [False])
     n_renamed = int(hit[found.answer.codes].sum())
     notes = [f"{counted(n_renamed, 'answer')} were renamed (rename=)."]
@@ -68,19 +66,25 @@ def renamed(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotation
             f"{listed(unknown, 5)}."
         )
     # Text from here on: whole numbers are recognised later, as in a CSV file.
+    made = with_names(found, names)
+    typed = found.typed - {"answer"}
+    return replace(made, notes=[*found.notes, *notes], typed=typed)
+
+
+def with_names(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotations":
+    """Return the annotations with new names of answers, all of them as text."""
+    old = [written(name) for name in found.answer.names.tolist()]
     fresh = np.empty(len(old), dtype=object)
     fresh[:] = [names.get(name, name) for name in old]
     by_version: Counter[tuple[str, str]] = Counter()
     for (version, name), n in found.by_version.items():
         by_version[version, names.get(name, name)] += n
-    return replace(
-        found,
-        answer=Coded(found.answer.codes, fresh),
-        gold={item: None if k is None else written(k) for item, k in gold.items()},
-        notes=[*found.notes, *notes],
-        typed=found.typed - {"answer"},
-        by_version=by_version,
-    )
+    gold = {
+        item: None if known is None else names.get(written(known), written(known))
+        for item, known in found.gold.items()
+    }
+    answer = Coded(found.answer.codes, fresh)
+    return replace(found, answer=answer, gold=gold, by_version=by_version)
 
 
 def written(name: Any) -> str:
