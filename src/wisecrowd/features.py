@@ -111,12 +111,11 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
             hint = ". X has text: turn it into numbers, or leave that column out."
         said = str(error) if other_names else without_data(str(error))
         raise InputError(f"{said}{hint}") from None
-    place = first_not_finite(table)
-    if place is None:
+    odd = not_finite(table)
+    if odd is None:
         return table
-    row, column = place
+    row, column, n_bad = odd
     what = "NaN" if np.isnan(table[row, column]) else "infinity"
-    n_bad = int((~np.isfinite(table)).sum())
     raise InputError(
         f"X contains {what}: {n_bad} entries of {table.size} are NaN or "
         f"infinite, the first in row {row}, column {column}. Fill them in, or "
@@ -187,8 +186,8 @@ def in_order_of_fit(
     return X[:, [where[name] for name in fitted]], unknown
 
 
-def first_not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int] | None:
-    """Return row and column of the first NaN or infinity, or None if there is none.
+def not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int, int] | None:
+    """Return row and column of the first NaN or infinity, and their number, or None.
 
     If the sum is finite, all entries are: one pass without a copy. If it is not, the
     entries are looked at, because a sum of finite numbers can overflow.
@@ -197,10 +196,7 @@ def first_not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int] | None:
         if np.isfinite(X.sum(dtype=np.float64)):
             return None
     bad = np.flatnonzero(~np.isfinite(X))
-    if not len(bad):
-        return None
-    row, column = divmod(int(bad[0]), X.shape[1])
-    return row, column
+    return (*divmod(int(bad[0]), X.shape[1]), len(bad)) if len(bad) else None
 
 
 def checked_target(y: Any, n_items: int) -> Array:

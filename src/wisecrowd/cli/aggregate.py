@@ -39,7 +39,7 @@ def aggregate(
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd._checks import InputError
     from wisecrowd.cli import outcome
-    from wisecrowd.io.left_out import without_items
+    from wisecrowd.io.join import without_items
     from wisecrowd.results.settled import check_limit
 
     check_limit(settled_at)

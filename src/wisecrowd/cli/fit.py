@@ -50,8 +50,7 @@ def fit(
     name = opt.method_of_command(method, CLASSIFIERS)
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
-    from wisecrowd.io.join import join_features, join_note
-    from wisecrowd.io.left_out import without_items
+    from wisecrowd.io.join import join_features, join_note, without_items
     from wisecrowd.results.settled import check_limit
 
     check_limit(settled_at)

@@ -12,35 +12,25 @@ from wisecrowd._checks import InputError
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import ALIASES, first_named
 from wisecrowd.io.columns import retyped
+from wisecrowd.io.contents import parsed, whole_table
 from wisecrowd.io.sources import (
     MAGIC,
     bounded_lines,
     errors_that_name,
     existing_file,
     open_text,
-    parsed,
     recognised,
-    whole_table,
 )
 
 GivenIds = str | PathLike[str] | Sequence[Any] | Array
 
 
-def given_ids(ids: GivenIds, n_rows: int) -> Any:
-    """Return the ids of the rows: a list as it is, or those in a file.
-
-    Parameters
-    ----------
-    ids : path or sequence
-        A file is text with one id per line (with a header or without), a table with a
-        column of ids, a JSON list, or an array of NumPy.
-    n_rows : int
-        How many ids there should be.
-    """
-    if not isinstance(ids, str | PathLike):
-        return _counted(list(ids), n_rows)
-    with errors_that_name(ids):
-        return _counted(_read(existing_file(ids), n_rows), n_rows)
+def given_ids(ids: GivenIds, n_rows: int) -> Array:
+    """Return the ids of so many rows: a list, or those in a file of any known form."""
+    if isinstance(ids, str | PathLike):
+        with errors_that_name(ids):
+            return _counted(_read(existing_file(ids), n_rows), n_rows)
+    return _counted(list(ids), n_rows)
 
 
 def read_ids(path: str | PathLike[str]) -> Any:
@@ -64,13 +54,18 @@ def read_ids(path: str | PathLike[str]) -> Any:
         return _read(existing_file(path))
 
 
-def _counted(ids: Any, n_rows: int) -> Any:
+def _counted(ids: Any, n_rows: int) -> Array:
+    """Return ids as an array, without a common type for numbers and text."""
     if len(ids) != n_rows:
         raise InputError(
             f"there are {len(ids):,} ids for {n_rows:,} rows of features. Give one per "
             f"row, in the same order."
         )
-    return ids
+    if isinstance(ids, np.ndarray):
+        return ids
+    made = np.empty(len(ids), dtype=object)
+    made[:] = ids
+    return made
 
 
 def _read(path: Path, n_rows: int | None = None) -> Any:
