@@ -22,6 +22,8 @@ from wisecrowd.io.sources import (
     recognised,
 )
 
+FORMS = "ids are read from text (one per line), a table, a JSON list or .npy."
+SEPARATOR = r"[,;\t|]"
 GivenIds = str | PathLike[str] | Sequence[Any] | Array
 
 
@@ -74,9 +76,7 @@ def _read(path: Path, n_rows: int | None = None) -> Any:
     if start.startswith(b"\x93NUMPY"):
         return _array(path)
     if any(start.startswith(magic) for magic in MAGIC):
-        raise InputError(
-            "ids are read from text (one per line), a table, a JSON list or .npy."
-        )
+        raise InputError(FORMS)
     with open_text(path) as file:
         lines = [line.strip() for _, line in bounded_lines(file)]
     lines = [line for line in lines if line]
@@ -85,9 +85,13 @@ def _read(path: Path, n_rows: int | None = None) -> Any:
         return content if isinstance(content, list) else []
     named = bool(lines) and _names_items(lines[0])
     has_header = named if n_rows is None else len(lines) == n_rows + 1
-    if has_header and _is_table(lines[0]):
-        return _column(path)
-    if has_header and named:
+    if has_header and re.search(SEPARATOR, lines[0]):
+        source = recognised(path)
+        if source.kind != "table":
+            raise InputError(FORMS)
+        name = first_named(source.columns, ALIASES["item"]) or source.columns[0]
+        lines = whole_table(source, [name])[name].cast("string").to_pylist()
+    elif has_header and named:
         lines = lines[1:]
     return retyped(lines)
 
@@ -105,16 +109,6 @@ def _array(path: Path) -> Array:
     return ids.astype(object) if ids.dtype.kind in "US" else ids
 
 
-def _is_table(header: str) -> bool:
-    return any(mark in header for mark in ",;\t|")
-
-
 def _names_items(header: str) -> bool:
-    cells = [cell.strip(" '\"") for cell in re.split(r"[,;\t|]", header)]
+    cells = [cell.strip(" '\"") for cell in re.split(SEPARATOR, header)]
     return first_named(cells, ALIASES["item"]) is not None
-
-
-def _column(path: Path) -> Array:
-    source = recognised(path)
-    name = first_named(source.columns, ALIASES["item"]) or source.columns[0]
-    return retyped(whole_table(source, [name])[name].cast("string").to_pylist())
