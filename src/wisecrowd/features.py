@@ -20,6 +20,8 @@ from wisecrowd._types import Array
 
 PIECE = 2048  # items of one piece, where all of them are visited
 
+WHOLE_TABLE = "Give a table that has all columns of the fit (model.feature_names_in_)."
+
 
 @runtime_checkable
 class FeatureSource(Protocol):
@@ -104,10 +106,14 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
         if isinstance(error, TypeError) and not str(error).startswith("Sparse"):
             raise  # its checks want a TypeError where an entry is a dict
         other_names = str(error).startswith("The feature names should match")
-        hint = _how_to_mend(model, X) if other_names else ""
-        if "a minimum of 2 is required" in str(error):
+        hint = ""
+        if other_names and set(model.feature_names_in_) <= set(X.columns):
+            hint = "Pass X[model.feature_names_in_], with the fitted model as model."
+        elif other_names:
+            hint = WHOLE_TABLE
+        elif "a minimum of 2 is required" in str(error):
             hint = " A classifier learns from two or more items: give their features."
-        if str(error).startswith("could not convert string to float"):
+        elif str(error).startswith("could not convert string to float"):
             hint = ". X has text: turn it into numbers, or leave that column out."
         said = str(error) if other_names else without_data(str(error))
         raise InputError(f"{said}{hint}") from None
@@ -138,26 +144,12 @@ def without_data(message: str) -> str:
     return " ".join([first.rstrip(":.") + ".", *advice])
 
 
-def _how_to_mend(model: Any, X: Any) -> str:
-    """Return what to do about a DataFrame whose columns are not those of the fit."""
-    if set(model.feature_names_in_) <= set(X.columns):
-        return "Pass X[model.feature_names_in_], with the fitted model as model."
-    return "Give a table that has all columns of the fit (model.feature_names_in_)."
-
-
 def in_order_of_fit(
     X: Array, names: Sequence[str], fitted: Sequence[str]
 ) -> tuple[Array, list[str]]:
     """Return the columns that a fit had, in its order, and the names of the others.
 
-    Parameters
-    ----------
-    X : array (n, D)
-        The features of new items.
-    names : sequence of length D
-        The names of its columns.
-    fitted : sequence of str
-        The names at the fit, in order: ``model.feature_names_in_``.
+    `names` are those of the columns of X, `fitted` those at the fit, in order.
 
     Examples
     --------
