@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import wisecrowd as wc
 from wisecrowd import InputError
-from wisecrowd.features import checked_features, first_not_finite
+from wisecrowd.features import checked_features, not_finite
 
 N, D = 5, 3
 
@@ -32,7 +32,7 @@ def test_a_data_frame_of_one_type_is_not_copied():
 def test_looking_for_nan_needs_no_memory():
     X = np.ones((2000, 500), dtype=np.float32)
     tracemalloc.start()
-    assert first_not_finite(X) is None
+    assert not_finite(X) is None
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < X.nbytes / 10
@@ -43,14 +43,14 @@ def test_looking_for_nan_needs_no_memory():
 def test_the_first_value_that_is_not_finite_is_named(bad, kind):
     X = np.ones((N, D), dtype=kind)
     X[4, 0], X[2, 1] = bad, bad
-    assert first_not_finite(X) == (2, 1)
+    assert not_finite(X) == (2, 1, 2)
     with pytest.raises(InputError, match=r"2 entries of 15 .* row 2, column 1"):
         checked_features(LogisticRegression(), X, reset=True)
 
 
 def test_infinities_that_cancel_and_sums_that_overflow_are_told_apart():
-    assert first_not_finite(np.array([[np.inf, -np.inf]])) == (0, 0)
-    assert first_not_finite(np.full((2, 3), 1e308)) is None
+    assert not_finite(np.array([[np.inf, -np.inf]])) == (0, 0, 2)
+    assert not_finite(np.full((2, 3), 1e308)) is None
 
 
 @pytest.mark.parametrize(

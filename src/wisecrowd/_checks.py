@@ -32,9 +32,12 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     102
     """
     names = [n.item() if isinstance(n, np.generic) else n for n in names]
-    shown = ", ".join(named(n) for n in names[:most])
-    more = len(names) - most
-    return f"{shown} and {more} more" if more > 0 else shown
+    return _first([named(n) for n in names], most)
+
+
+def _first(texts: list[str], most: int) -> str:
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def named(name: Any) -> str:
@@ -50,9 +53,7 @@ def with_reasons(reasons: Mapping[str, str], most: int = 20) -> str:
     >>> with_reasons({"count": "a summary", "note": "text"}, most=1)
     "'count' (a summary) and 1 more"
     """
-    shown = ", ".join(f"{named(n)} ({why})" for n, why in [*reasons.items()][:most])
-    more = len(reasons) - most
-    return f"{shown} and {more} more" if more > 0 else shown
+    return _first([f"{named(n)} ({why})" for n, why in reasons.items()], most)
 
 
 def counted(n: int, word: str) -> str:
@@ -85,29 +86,22 @@ def vocabulary_values(values: Any, what: str) -> Array:
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.cat.categories.dtype)
     kind = pd.api.types.infer_dtype(series, skipna=False)
-    if kind in ("floating", "mixed-integer-float"):
+    if kind in ("floating", "mixed-integer-float", "decimal"):
         return _whole_numbers(series.to_numpy(dtype=float), what)
-    if kind.startswith("mixed"):
-        raise InputError(_mixed(series, what))
     if kind == "integer":
         return _whole_numbers(series.to_numpy(), what)
     if kind == "boolean":
         return series.to_numpy(dtype=bool)
-    if kind == "decimal":
-        return _whole_numbers(series.to_numpy(dtype=float), what)
     if kind in TIMES:
         return np.array([time_text(value) for value in series], dtype=object)
     if kind not in ("string", "empty"):
         raise InputError(_mixed(series, what))
-    return _texts(series.to_numpy(dtype=object), what)
-
-
-def _texts(names: Array, what: str) -> Array:
+    names = series.to_numpy(dtype=object)
     try:
         "".join(names).encode()
     except UnicodeEncodeError:
         raise InputError(_half_character(what)) from None
-    return names
+    return np.asarray(names)
 
 
 # The hash tables of pandas 2 read a text up to its first NUL: "a\0b" would be "a\0c".
@@ -125,17 +119,13 @@ def as_series(values: Any, what: str) -> Any:
             f"one of the {what} ids is a number that does not fit into 64-bit "
             f"integers. Give it as text."
         ) from None
-    if TEXT_ENDS_AT_NUL and series.dtype == object and _has_nul(series):
+    if TEXT_ENDS_AT_NUL and any(isinstance(v, str) and "\0" in v for v in series):
         raise InputError(
             f"a text in {what} has the character NUL, which pandas {pd.__version__} "
             f"cannot tell from the end of a text. Install pandas 3 or later, or take "
             f"the character out."
         )
     return series
-
-
-def _has_nul(series: Any) -> bool:
-    return any(isinstance(name, str) and "\0" in name for name in series)
 
 
 def _half_character(what: str) -> str:
@@ -163,7 +153,7 @@ def _whole_numbers(numbers: Array, what: str) -> Array:
     if numbers.dtype.kind == "f":
         whole = np.isfinite(numbers) & (numbers == np.round(numbers))
         if not whole.all():
-            row = int(np.flatnonzero(~whole)[0])
+            row = int(whole.argmin())
             raise InputError(
                 f"the {what} in row {row} is {float(numbers[row])}: a {what} is a name "
                 f"or a whole number, so this looks like a measurement (continuous "
@@ -171,7 +161,7 @@ def _whole_numbers(numbers: Array, what: str) -> Array:
             )
     fits = (numbers >= -(2**63)) & (numbers < 2**63)
     if not fits.all():
-        row = int(np.flatnonzero(~fits)[0])
+        row = int(fits.argmin())
         is_long = abs(numbers[row]) > 1e40  # Python prints at most 4300 digits
         shown = "with more than 40 digits" if is_long else listed([numbers[row]])
         raise InputError(
@@ -215,15 +205,9 @@ def whole_number(
 ) -> None:
     """Refuse a setting that is not a whole number, or too small or large a one."""
     wanted = f"a whole number, at least {least}"
-    if most is not None:
-        wanted += f" and at most {most:,}"
-    number(
-        value,
-        name,
-        wanted,
-        lambda v: v >= least and (most is None or v <= most),
-        Integral,
-    )
+    wanted += f" and at most {most:,}" if most is not None else ""
+    top = np.inf if most is None else most
+    number(value, name, wanted, lambda v: least <= v <= top, Integral)
 
 
 def random_numbers(random_state: Any) -> np.random.RandomState:

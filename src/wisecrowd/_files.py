@@ -1,10 +1,8 @@
 """Every file that wisecrowd writes: complete, or not at all.
 
-A file is written under a temporary name in the folder of its target, and put in place
-by one rename. Whoever looks sees the old file or the new one, and never a part of one.
-A temporary name is random and made anew, so that nobody can plant a link there. A
-process that is killed leaves its temporary file; the next one that writes the same
-target removes it. A living writer holds a lock on its temporary file.
+A file is written under a random temporary name beside its target, where nobody can
+plant a link, and put in place by one rename. A living writer holds a lock on its
+temporary file; that of a killed one is removed by the next writer of the same target.
 
 Several files that belong together are `staged` in a folder inside their own. One
 rename, that of the committing file, makes them valid; the others follow. Old tables are
@@ -33,6 +31,7 @@ except ImportError:  # Windows: leftovers are recognised by their age
 PATIENCE = 60.0  # seconds to wait for another process that writes the same folder
 STALE = 86_400.0  # seconds after which a file is a leftover, where there are no locks
 STAGE = ".wisecrowd-"  # and the id of the run: the folder of files not yet in place
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 RETIRED = "old"  # in a stage: the tables of the run before, until the commit
 
 commit_lock = threading.RLock()
@@ -90,11 +89,8 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def _temporary_file(path: Path) -> tuple[Path, int, int]:
-    """Return a new, locked file beside `path`, and the permissions it should end with.
-
-    Nobody else can read it while it is written.
-    """
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    """Return a new, locked, private file beside `path`, its handle and its mode."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_LINK
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
         _unfinished.add(temporary)
@@ -122,24 +118,21 @@ def remove_leftovers(path: Path) -> None:
     """Remove temporary files for this target whose writer is dead."""
     leftover = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}\.new")
     with suppress(OSError):
-        names = [n for n in os.listdir(path.parent) if leftover.fullmatch(n)]
-        for name in names:
-            _remove_if_dead(path.with_name(name))
+        for name in filter(leftover.fullmatch, os.listdir(path.parent)):
+            with suppress(OSError):
+                _remove_if_dead(path.with_name(name))
 
 
 def _remove_if_dead(path: Path) -> None:
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
-                return
-            if fcntl is None and time.time() - found.st_mtime < STALE:
-                return
+    handle = os.open(path, os.O_RDWR | NO_LINK)
+    try:
+        found = os.fstat(handle)
+        is_old = fcntl is not None or time.time() - found.st_mtime >= STALE
+        if stat.S_ISREG(found.st_mode) and is_old:
             _lock(handle)
             path.unlink()
-        finally:
-            os.close(handle)
+    finally:
+        os.close(handle)
 
 
 def _lock(handle: int) -> None:
@@ -170,13 +163,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def temporary_folder(place: Path) -> Iterator[Path]:
-    """Give a folder for what nobody needs at the end, after a signal neither.
-
-    Parameters
-    ----------
-    place : path
-        The folder that it is in; made if need be.
-    """
+    """Give a folder in `place` for what nobody needs at the end, nor after a signal."""
     folder = place / f".work-{secrets.token_hex(8)}"
     _unfinished.add(folder)
     folder.mkdir(parents=True)
@@ -197,22 +184,11 @@ def staged(
 
     The rename of the file `committing` makes them valid: before it the old files are
     in place, and after it whoever reads that file finds the others in place or still
-    in the stage. One process writes at a time; another one waits.
+    in the stage, which `run` names (`staged_file`). Old `tables`, which people open by
+    themselves, are taken away before. One process writes at a time; another one waits.
 
     A process that is killed within these renames can leave tables in the stage, old or
     new ones. `complete` and `finish` put them in place.
-
-    Parameters
-    ----------
-    folder : path
-        Made if need be.
-    run : str
-        What names the stage; the committing file says it, for `staged_file`.
-    committing : str
-        The name of the file that is put in place first.
-    tables : sequence of str
-        The files that people open by themselves. Old ones are taken away before the
-        commit, so that nobody ever finds them beside a newer `committing`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
@@ -238,18 +214,9 @@ def staged_file(folder: Path, run: str, name: str) -> Path:
 def finish(folder: Path, sha256: Mapping[str, str], own: Path | None = None) -> None:
     """Put in place what killed writers have left in their stages; remove the rest.
 
-    Nobody else may write meanwhile.
-
-    Parameters
-    ----------
-    folder : path
-        Where the stages are.
-    sha256 : mapping
-        The checksums of the files that belong to the committing file, old or new.
-        Anything else in a stage, such as a link that somebody has put there, is
-        removed.
-    own : path, optional
-        The stage of this process, which stays.
+    `sha256` has the checksums of the files that belong to the committing file, old or
+    new; anything else, such as a link that somebody has put there, is removed. `own` is
+    the stage of this process, which stays. Nobody else may write meanwhile.
     """
     for stage in _stages(folder):
         if stage != own:
@@ -258,13 +225,7 @@ def finish(folder: Path, sha256: Mapping[str, str], own: Path | None = None) -> 
 
 
 def complete(folder: Path, sha256: Mapping[str, str]) -> bool:
-    """Do what `finish` does, if nobody writes.
-
-    Returns
-    -------
-    bool
-        Whether a writer is at work, who will do it.
-    """
+    """Do what `finish` does, if nobody writes; return whether a writer will do it."""
     if fcntl is None or not _stages(folder):
         return False
     handle = os.open(folder, os.O_RDONLY)
@@ -340,28 +301,29 @@ def _locked(folder: Path) -> Iterator[None]:
     if fcntl is None:
         yield
         return
-    handle = os.open(folder, os.O_RDONLY)
+    handle, until = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
     try:
-        _wait_for_lock(handle, folder)
+        while not _taken(handle):
+            if time.monotonic() > until:
+                raise InputError(
+                    f"{folder}: another process is writing this folder. Wait until it "
+                    f"has ended, or choose another folder."
+                )
+            time.sleep(0.002)
         yield
     finally:
         os.close(handle)
 
 
-def _wait_for_lock(handle: int, folder: Path) -> None:
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return _lock(handle)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise InputError(
-                    f"{folder}: another process is writing this folder. Wait until it "
-                    f"has ended, or choose another folder."
-                ) from None
-        except OSError:
-            return None  # a file system without locks
-        time.sleep(0.002)
+def _taken(handle: int) -> bool:
+    """Return whether a lock is ours, or the file system has none."""
+    try:
+        _lock(handle)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 # -- what may be replaced -----------------------------------------------------------
@@ -378,14 +340,7 @@ def check_outputs(
 ) -> None:
     """Refuse to write over an input, and without force over any file.
 
-    Parameters
-    ----------
-    outputs : paths
-        The files that will be written.
-    inputs : paths
-        The files that are read; None stands for one that was not given.
-    force : bool
-        Whether other files may be replaced.
+    An input that is None was not given.
     """
     given = [path for path in inputs if path is not None]
     for output in outputs:

@@ -31,18 +31,11 @@ def printable(text: Any) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() and letter not in INVISIBLE else _escape(letter)
+        letter
+        if letter.isprintable() and letter not in INVISIBLE
+        else letter.encode("unicode_escape").decode()
         for letter in text
     )
-
-
-def _escape(letter: str) -> str:
-    code = ord(letter)
-    if letter in "\n\r\t":
-        return repr(letter)[1:-1]
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def shortened(text: str, most: int = 100) -> str:

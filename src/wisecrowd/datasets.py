@@ -8,7 +8,7 @@ public: they are downloaded (with a hash) if they are not found.
 import gzip
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from wisecrowd._checks import InputError, listed, one_of
-from wisecrowd._types import Array, Confusion
+from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.dataset import Dataset
 from wisecrowd.simulation.annotators import Seed, paper_annotators
@@ -59,25 +59,19 @@ LABELME_URL = (
 )
 LABELME_HASHES = {
     "answers.txt": "354c282e10835a59962494acb1d180fe997b65a0aa1e27f870cdb4ef51ef3e2b",
-    "LabelMe_VGG_avg_train.npy": (
-        "0ddfbcbd722aab70e81525a459cc37d47c1d344322b401ee35a3e9b158a209e8"
-    ),
-    "LabelMe_VGG_avg_valid.npy": (
-        "cb80ce99ef9fc80c666e6b9c43259ee0aac4e0cf82f8ac654b8bb309fb28953d"
-    ),
-    "LabelMe_VGG_avg_test.npy": (
-        "af407538f702f98e775f233652152cdcb58583c9d4668492308151c126ce7873"
-    ),
-    "LabelMe_Z_train.txt": (
-        "229556bdc5da327dd7d4e4154ba180969091c83f43cf8cbee3727131c5a062f6"
-    ),
-    "LabelMe_Z_valid.txt": (
-        "40aba43f903a539b38243c411e214da1f8c696cc47aa59811cc3388cc6899892"
-    ),
-    "LabelMe_Z_test.txt": (
-        "6d508b638d41fa84b2628615270456df96a49dce18054d201ac6261b03ea77bc"
-    ),
-}
+    "LabelMe_VGG_avg_train.npy":
+        "0ddfbcbd722aab70e81525a459cc37d47c1d344322b401ee35a3e9b158a209e8",
+    "LabelMe_VGG_avg_valid.npy":
+        "cb80ce99ef9fc80c666e6b9c43259ee0aac4e0cf82f8ac654b8bb309fb28953d",
+    "LabelMe_VGG_avg_test.npy":
+        "af407538f702f98e775f233652152cdcb58583c9d4668492308151c126ce7873",
+    "LabelMe_Z_train.txt":
+        "229556bdc5da327dd7d4e4154ba180969091c83f43cf8cbee3727131c5a062f6",
+    "LabelMe_Z_valid.txt":
+        "40aba43f903a539b38243c411e214da1f8c696cc47aa59811cc3388cc6899892",
+    "LabelMe_Z_test.txt":
+        "6d508b638d41fa84b2628615270456df96a49dce18054d201ac6261b03ea77bc",
+}  # fmt: skip
 
 
 # -- the sets ----------------------------------------------------------------------
@@ -152,8 +146,10 @@ def load_mnist(
         Whether to download the files (11 MB) if they are not found.
     """
     where = _files("mnist", MNIST_URL, MNIST_HASHES, download)
-    images = [_read_idx(where[f"{part}-images-idx3-ubyte.gz"]) for part in _PARTS]
-    digits = [_read_idx(where[f"{part}-labels-idx1-ubyte.gz"]) for part in _PARTS]
+    images, digits = (
+        [_read_idx(where / f"{part}-{what}-ubyte.gz") for part in ("train", "t10k")]
+        for what in ("images-idx3", "labels-idx1")
+    )
     pixels = np.concatenate(images).reshape(-1, 28 * 28)
     n_train = len(images[0])
     return _digits(
@@ -181,12 +177,11 @@ def load_labelme(*, download: bool = True) -> Dataset:
     """
     where = _files("labelme", LABELME_URL, LABELME_HASHES, download)
     names = np.array(LABELME_CLASSES, dtype=object)
-    X = {p: np.load(where[f"LabelMe_VGG_avg_{p}.npy"]) for p in _LABELME_PARTS}
-    gold = {
-        p: names[np.loadtxt(where[f"LabelMe_Z_{p}.txt"], dtype=int)]
-        for p in _LABELME_PARTS
-    }
-    codes = np.loadtxt(where["answers.txt"], dtype=int)
+    parts = ("train", "valid", "test")
+    X = {part: np.load(where / f"LabelMe_VGG_avg_{part}.npy") for part in parts}
+    truth = {p: np.loadtxt(where / f"LabelMe_Z_{p}.txt", dtype=int) for p in parts}
+    gold = {part: names[codes] for part, codes in truth.items()}
+    codes = np.loadtxt(where / "answers.txt", dtype=int)
     said = np.where(codes < 0, None, names[codes])
     answers = Annotations.from_matrix(said, classes=names)
     return Dataset(
@@ -278,10 +273,6 @@ def load_anesthesia() -> Dataset:
     return Dataset(name="anesthesia", answers=answers, classes=answers.classes)
 
 
-_PARTS = ("train", "t10k")
-_LABELME_PARTS = ("train", "valid", "test")
-
-
 def _digits(
     name: str,
     X: Float[Array, "N D"],
@@ -293,9 +284,17 @@ def _digits(
 ) -> Dataset:
     train, test = parts
     for_matrices, for_answers = rng.spawn(2)
-    truth, confusion = digit[train], _confusion(annotators, for_matrices)
+    if isinstance(annotators, str):
+        one_of(annotators, ("paper",), "annotators")
+        annotators = paper_annotators(10, for_matrices)
+    confusion = np.asarray(annotators, dtype=float)
+    if confusion.ndim != 3 or confusion.shape[1] != 10:
+        raise InputError(
+            f"annotators are 'paper' or confusion matrices of shape (annotators, 10, "
+            f"answers); these have shape {confusion.shape}."
+        )
     answers = draw_answers(
-        truth,
+        digit[train],
         confusion,
         answers_per_item=answers_per_item,
         random_state=for_answers,
@@ -304,25 +303,12 @@ def _digits(
         name=name,
         answers=answers,
         classes=answers.classes,
-        gold=_gold_series(answers.items, truth),
+        gold=_gold_series(answers.items, digit[train]),
         X=X[train],
         X_test=X[test],
         gold_test=digit[test],
         confusion=confusion,
     )
-
-
-def _confusion(annotators: Any, rng: np.random.Generator) -> Confusion:
-    if isinstance(annotators, str):
-        one_of(annotators, ("paper",), "annotators")
-        return paper_annotators(10, rng)
-    confusion = np.asarray(annotators, dtype=float)
-    if confusion.ndim != 3 or confusion.shape[1] != 10:
-        raise InputError(
-            f"annotators are 'paper' or confusion matrices of shape (annotators, 10, "
-            f"answers); these have shape {confusion.shape}."
-        )
-    return confusion
 
 
 def _gold_series(items: Array, classes: Array) -> pd.Series:
@@ -341,53 +327,38 @@ def data_folders() -> list[Path]:
     return [*users, Path(pooch.os_cache("wisecrowd"))]
 
 
-def _folder(folder: str, names: tuple[str, ...]) -> Path:
-    """Return the place of a data set that is not downloaded, or say how to add it."""
-    place = _found(folder, names)
-    if place is None:
-        raise InputError(_missing(folder, names))
-    return place
-
-
-def _found(folder: str, names: tuple[str, ...]) -> Path | None:
-    """Return the first place that has all files of a data set."""
-    places = (base / folder for base in data_folders())
-    return next((p for p in places if all((p / n).is_file() for n in names)), None)
-
-
-def _missing(folder: str, names: tuple[str, ...]) -> str:
-    places = listed(str(base / folder) for base in data_folders())
-    return (
+def _folder(folder: str, names: Iterable[str]) -> Path:
+    """Return the first place with all files of a data set, or say how to add it."""
+    places = [base / folder for base in data_folders()]
+    for place in places:
+        if all((place / name).is_file() for name in names):
+            return place
+    raise InputError(
         f"the data set {Path(folder).name!r} ({listed(names, 2)}) was not found in "
-        f"{places}. Set the environment variable WISECROWD_DATA to the folder that "
-        f"holds {folder}/."
+        f"{listed(map(str, places))}. Set the environment variable WISECROWD_DATA to "
+        f"the folder that holds {folder}/."
     )
 
 
-def _files(
-    folder: str, url: str, hashes: Mapping[str, str], download: bool
-) -> dict[str, Path]:
-    """Return the path of each file; download into the cache what is not there."""
-    names = tuple(hashes)
-    place = _found(folder, names)
-    if place is not None:
-        return {name: place / name for name in names}
-    if not download:
-        raise InputError(_missing(folder, names))
+def _files(folder: str, url: str, hashes: Mapping[str, str], download: bool) -> Path:
+    """Return the place of a data set; download into the cache what is not there."""
+    try:
+        return _folder(folder, hashes)
+    except InputError as missing:
+        if not download:
+            raise
+        said = str(missing)
     import pooch
 
     cache = data_folders()[-1] / folder
-    fetched = {}
-    for name in names:
+    for name, known in hashes.items():
         try:
-            got = pooch.retrieve(url + name, hashes[name], fname=name, path=cache)
+            pooch.retrieve(url + name, known, fname=name, path=cache)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"{_missing(folder, names)} "
-                f"The download of {url + name} failed: {error}"
+                f"{said} The download of {url + name} failed: {error}"
             ) from error
-        fetched[name] = Path(got)
-    return fetched
+    return cache
 
 
 def _read_idx(path: Path) -> Array:

@@ -20,6 +20,8 @@ from wisecrowd._types import Array
 
 PIECE = 2048  # items of one piece, where all of them are visited
 
+WHOLE_TABLE = "Give a table that has all columns of the fit (model.feature_names_in_)."
+
 
 @runtime_checkable
 class FeatureSource(Protocol):
@@ -104,19 +106,22 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
         if isinstance(error, TypeError) and not str(error).startswith("Sparse"):
             raise  # its checks want a TypeError where an entry is a dict
         other_names = str(error).startswith("The feature names should match")
-        hint = _how_to_mend(model, X) if other_names else ""
-        if "a minimum of 2 is required" in str(error):
+        hint = ""
+        if other_names and set(model.feature_names_in_) <= set(X.columns):
+            hint = "Pass X[model.feature_names_in_], with the fitted model as model."
+        elif other_names:
+            hint = WHOLE_TABLE
+        elif "a minimum of 2 is required" in str(error):
             hint = " A classifier learns from two or more items: give their features."
-        if str(error).startswith("could not convert string to float"):
+        elif str(error).startswith("could not convert string to float"):
             hint = ". X has text: turn it into numbers, or leave that column out."
         said = str(error) if other_names else without_data(str(error))
         raise InputError(f"{said}{hint}") from None
-    place = first_not_finite(table)
-    if place is None:
+    odd = not_finite(table)
+    if odd is None:
         return table
-    row, column = place
+    row, column, n_bad = odd
     what = "NaN" if np.isnan(table[row, column]) else "infinity"
-    n_bad = int((~np.isfinite(table)).sum())
     raise InputError(
         f"X contains {what}: {n_bad} entries of {table.size} are NaN or "
         f"infinite, the first in row {row}, column {column}. Fill them in, or "
@@ -139,26 +144,12 @@ def without_data(message: str) -> str:
     return " ".join([first.rstrip(":.") + ".", *advice])
 
 
-def _how_to_mend(model: Any, X: Any) -> str:
-    """Return what to do about a DataFrame whose columns are not those of the fit."""
-    if set(model.feature_names_in_) <= set(X.columns):
-        return "Pass X[model.feature_names_in_], with the fitted model as model."
-    return "Give a table that has all columns of the fit (model.feature_names_in_)."
-
-
 def in_order_of_fit(
     X: Array, names: Sequence[str], fitted: Sequence[str]
 ) -> tuple[Array, list[str]]:
     """Return the columns that a fit had, in its order, and the names of the others.
 
-    Parameters
-    ----------
-    X : array (n, D)
-        The features of new items.
-    names : sequence of length D
-        The names of its columns.
-    fitted : sequence of str
-        The names at the fit, in order: ``model.feature_names_in_``.
+    `names` are those of the columns of X, `fitted` those at the fit, in order.
 
     Examples
     --------
@@ -187,8 +178,8 @@ def in_order_of_fit(
     return X[:, [where[name] for name in fitted]], unknown
 
 
-def first_not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int] | None:
-    """Return row and column of the first NaN or infinity, or None if there is none.
+def not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int, int] | None:
+    """Return row and column of the first NaN or infinity, and their number, or None.
 
     If the sum is finite, all entries are: one pass without a copy. If it is not, the
     entries are looked at, because a sum of finite numbers can overflow.
@@ -197,10 +188,7 @@ def first_not_finite(X: Float[np.ndarray, "N D"]) -> tuple[int, int] | None:
         if np.isfinite(X.sum(dtype=np.float64)):
             return None
     bad = np.flatnonzero(~np.isfinite(X))
-    if not len(bad):
-        return None
-    row, column = divmod(int(bad[0]), X.shape[1])
-    return row, column
+    return (*divmod(int(bad[0]), X.shape[1]), len(bad)) if len(bad) else None
 
 
 def checked_target(y: Any, n_items: int) -> Array:

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from wisecrowd import InputError
-from wisecrowd.io.feature_columns import BATCH_ROWS, Columns, features_and_ids
+from wisecrowd.io.feature_columns import BATCH_ROWS, Asked, Columns, features_and_ids
 from wisecrowd.io.features import read_features
 
 N, D = 7, 3
@@ -44,7 +44,7 @@ LAYOUTS = {
 
 def found(chunks):
     table = pa.table({"v": pa.chunked_array(chunks)})
-    return features_and_ids(Columns.of_table(table), None, None)[0]
+    return features_and_ids(Columns.of_table(table), Asked()).X
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

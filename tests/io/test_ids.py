@@ -57,3 +57,10 @@ def test_ids_that_do_not_fit_are_refused(array, ids, said):
 def test_an_array_has_no_column_of_ids(array):
     with pytest.raises(InputError, match="with ids="):
         read_features(array, item="image")
+
+
+def test_json_lines_are_no_list_of_ids(array, tmp_path):
+    path = tmp_path / "ids.jsonl"
+    path.write_text('{"item": 1, "x": 2}\n' * 4)
+    with pytest.raises(InputError, match="ids are read from"):
+        read_features(array, ids=path)

@@ -5,8 +5,7 @@ import pytest
 
 import wisecrowd as wc
 from wisecrowd._checks import InputError
-from wisecrowd.io.join import FeatureTable
-from wisecrowd.io.left_out import WHY, without_items
+from wisecrowd.io.join import LEFT_OUT, FeatureTable, without_items
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def file_of(tmp_path, content):
 def test_answers_on_the_items_are_left_out_and_counted(read, tmp_path, content):
     left, table, notes = without_items(file_of(tmp_path, content), read)
     assert (left.items.tolist(), len(left), table) == ([0, 2], 4, None)
-    assert left.report.left_out == {WHY: 4}
+    assert left.report.left_out == {LEFT_OUT: 4}
     assert left.report.n_kept == 4
     assert notes == [f"{tmp_path / 'ids'}: 2 items are left out of the fit."]
 

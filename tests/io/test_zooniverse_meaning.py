@@ -187,6 +187,13 @@ def test_a_name_that_nobody_gave_is_said(export):
     assert any("'ZEBRO'" in note for note in made.report.notes)
 
 
+def test_two_answers_become_one_of_the_classes_that_are_named(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("item,annotator,answer\nx,ann,cat\nx,bob,cow\ny,ann,dog\n")
+    made = read_annotations(path, classes=["cat", "dog"], rename="cow=cat")
+    assert made.counts().tolist() == [[2, 0], [0, 1]]
+
+
 @pytest.mark.parametrize("rename", ["GRFF", "=GIRAFFE", "a=b,c", {"a": ["b"]}])
 def test_what_is_no_renaming_is_refused(export, rename):
     with pytest.raises(InputError, match="rename"):

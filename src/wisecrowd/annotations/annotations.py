@@ -1,6 +1,6 @@
 """The answers of a crowd with their names: items, annotators, answers, gold."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from wisecrowd.annotations.headers import column_names
 from wisecrowd.annotations.read_report import ReadReport
 from wisecrowd.annotations.tables import as_array, check_shared_answers
 from wisecrowd.annotations.vocabulary import (
+    Coded,
     answer_names,
     check_answers_known,
     encoded,
@@ -28,6 +29,7 @@ from wisecrowd.annotations.vocabulary import (
 from wisecrowd.answers import Answers
 
 Repeats = Literal["first", "last"] | None
+EMPTY = "there are no annotations: the input is empty."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,22 +111,62 @@ class Annotations:
         if len(set(lengths.values())) > 1:
             raise InputError(f"the three columns differ in length: {lengths}.")
         if not lengths["item"]:
-            raise InputError("there are no annotations: the input is empty.")
-        item_code, item_names = encoded(item, items, "item")
-        annotator_code, annotator_names = encoded(annotator, annotators, "annotator")
-        answer_code, seen = encoded(answer, None, "answer")
+            raise InputError(EMPTY)
+        return cls.from_codes(
+            encoded(item, items, "item"),
+            encoded(annotator, annotators, "annotator"),
+            encoded(answer, None, "answer"),
+            classes=classes,
+            answers=answers,
+            gold=gold,
+            drop_repeats=drop_repeats,
+            said=lambda row: [pd.Series(c).iloc[row] for c in columns.values()],
+        )
+
+    @classmethod
+    def from_codes(
+        cls,
+        item: Coded,
+        annotator: Coded,
+        answer: Coded,
+        *,
+        classes: Ids | None = None,
+        answers: Ids | None = None,
+        gold: Gold | None = None,
+        drop_repeats: Repeats = None,
+        said: Callable[[int], list[Any]] | None = None,
+    ) -> "Annotations":
+        """Make annotations from columns that are codes: pairs of positions and names.
+
+        The names of items and annotators are the vocabularies, in their order. `said`
+        returns the three values in a row for an error, if they are not the names. The
+        other options are those of :meth:`from_triples`.
+
+        Examples
+        --------
+        >>> def column(codes, *names):
+        ...     return Coded(np.array(codes), np.array(names, dtype=object))
+        >>> who, said = column([0, 1, 0], "ann", "bob"), column([0, 1, 0], "cat", "dog")
+        >>> Annotations.from_codes(column([0, 0, 1], "x", "y"), who, said)
+        Annotations(2 items, 2 annotators, 2 classes, 3 answers; 1.5 per item)
+        """
+        columns = item, annotator, answer
+        if not len(item.codes):
+            raise InputError(EMPTY)
         gold_of = gold_series(gold)
-        names, n_classes = answer_names(seen, classes, answers, gold_of)
-        if names is not seen:
-            answer_code = pd.Index(names).get_indexer(pd.Index(seen))[answer_code]
-            check_answers_known(answer_code, columns, names)
-        sizes = len(item_names), len(annotator_names), n_classes, len(names)
+        names, n_classes = answer_names(answer.names, classes, answers, gold_of)
+        given = answer.codes
+        if names is not answer.names:
+            given = pd.Index(names).get_indexer(pd.Index(answer.names))[given]
+            said = said or (lambda row: [c.names[c.codes[row]] for c in columns])
+            check_answers_known(given, said, names)
+        sizes = len(item.names), len(annotator.names), n_classes, len(names)
         made = cls(
-            items=item_names,
-            annotators=annotator_names,
+            items=item.names,
+            annotators=annotator.names,
             answers=names,
-            codes=Answers.from_codes(item_code, annotator_code, answer_code, sizes),
-            gold_codes=gold_codes_of(gold_of, item_names, names[:n_classes]),
+            codes=Answers.from_codes(item.codes, annotator.codes, given, sizes),
+            gold_codes=gold_codes_of(gold_of, item.names, names[:n_classes]),
         )
         return made.without_repeats(drop_repeats) if drop_repeats else made
 
@@ -285,16 +327,18 @@ class Annotations:
         return len(self.codes)
 
     def __repr__(self) -> str:
-        sizes = {
-            "item": len(self.items),
-            "annotator": len(self.annotators),
-            "class": self.n_classes,
-            "other answer": len(self.answers) - self.n_classes,
-            "answer": len(self),
-            "gold class": int((self.gold_codes >= 0).sum()),
-        }
-        optional = ("other answer", "gold class")
-        parts = [counted(n, w) for w, n in sizes.items() if n or w not in optional]
+        n_others, n_gold = (
+            len(self.answers) - self.n_classes,
+            (self.gold_codes >= 0).sum(),
+        )
+        parts = [
+            counted(len(self.items), "item"),
+            counted(len(self.annotators), "annotator"),
+            counted(self.n_classes, "class"),
+            *([counted(n_others, "other answer")] if n_others else []),
+            counted(len(self), "answer"),
+            *([counted(n_gold, "gold class")] if n_gold else []),
+        ]
         mean = len(self) / max(len(self.items), 1)
         return f"Annotations({', '.join(parts)}; {mean:.1f} per item)"
 
@@ -344,9 +388,10 @@ class Annotations:
         A matrix has one answer per item and annotator: drop repeated answers with
         :meth:`without_repeats` first.
         """
-        if self._repeated().any():
+        n_repeated = int(self._repeated().sum())
+        if n_repeated:
             raise InputError(
-                f"{int(self._repeated().sum())} answers are repeated (same item, same "
+                f"{n_repeated} answers are repeated (same item, same "
                 f"annotator), but a matrix holds one answer per item and annotator. "
                 f"Use without_repeats() first."
             )
@@ -371,12 +416,8 @@ class Annotations:
         The chosen names become the vocabulary, in the given order. The other
         vocabularies do not change, so that models of different parts can be compared.
         """
-        chosen = self
-        if items is not None:
-            chosen = chosen._select("item", items)
-        if annotators is not None:
-            chosen = chosen._select("annotator", annotators)
-        return chosen
+        chosen = self if items is None else self._select("item", items)
+        return chosen if annotators is None else chosen._select("annotator", annotators)
 
     def align(self, items: Ids) -> "Annotations":
         """Return the same annotations over the items of a feature table, in its order.
@@ -419,10 +460,10 @@ class Annotations:
         """Return the same annotations in the vocabulary of a fitted model."""
         if np.array_equal(self.answers, answers) and self.n_classes == len(classes):
             return self
-        return type(self).from_frame(
-            self.to_frame(),
-            items=self.items,
-            annotators=self.annotators,
+        return type(self).from_codes(
+            Coded(self.item, self.items),
+            Coded(self.annotator, self.annotators),
+            Coded(self.answer, self.answers),
             classes=classes,
             answers=answers,
             gold=self.gold,
@@ -455,12 +496,15 @@ class Annotations:
                 f"the two sets disagree on the gold class of "
                 f"{listed(several.index[several > 1])}. Correct one of them."
             )
-        made = type(self).from_frame(
-            pd.concat([self.to_frame(), other.to_frame()], ignore_index=True),
-            items=union(self.items, other.items, "item"),
-            annotators=union(self.annotators, other.annotators, "annotator"),
-            classes=union(self.classes, other.classes, "class"),
-            answers=union(self.answers, other.answers, "answer"),
+        item, annotator = self._united(other, "item"), self._united(other, "annotator")
+        classes = union(self.classes, other.classes, "class")
+        answer = self._united(other, "answer")
+        made = type(self).from_codes(
+            item,
+            annotator,
+            answer,
+            classes=classes,
+            answers=answer.names,
             gold=gold[~gold.index.duplicated()],
         )
         return replace(made, report=self._merge_report(other))
@@ -482,12 +526,19 @@ class Annotations:
             f"Add their rows to the features, or remove their answers."
         )
 
+    def _united(self, other: "Annotations", what: str) -> Coded:
+        """Return a column of both sets, one below the other."""
+        parts = [(getattr(s, what), getattr(s, f"{what}s")) for s in (self, other)]
+        names = vocabulary_values(union(parts[0][1], parts[1][1], what), what)
+        where = [positions(own, names)[codes] for codes, own in parts]
+        return Coded(np.concatenate(where), names)
+
     def _merge_report(self, other: "Annotations") -> ReadReport:
         """Say what both sets have, and what was said of each."""
         pairs = [made.to_frame()[["item", "annotator"]] for made in (self, other)]
         n_again = len(pairs[1].merge(pairs[0].drop_duplicates()))
         shared = [
-            counted(int(np.isin(here, there).sum()), word)
+            counted(len(np.intersect1d(here, there)), word)
             for here, there, word in (
                 (self.items, other.items, "item"),
                 (self.annotators, other.annotators, "annotator"),
@@ -500,13 +551,9 @@ class Annotations:
                 f"{counted(n_again, 'answer')} {are} by an annotator who had answered "
                 f"the item in the first. Each counts."
             )
-        return ReadReport.joined(
-            [
-                made.report or ReadReport("", "answers", len(made), len(made))
-                for made in (self, other)
-            ],
-            notes,
-        )
+        empty = [ReadReport("", "answers", len(s), len(s)) for s in (self, other)]
+        reports = [self.report or empty[0], other.report or empty[1]]
+        return ReadReport.joined(reports, notes)
 
     def _rows(self, keep: Array) -> "Annotations":
         return replace(self, codes=self.codes.some(keep))

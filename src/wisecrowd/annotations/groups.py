@@ -13,13 +13,8 @@ from wisecrowd._types import Array
 def group_codes(groups: Any, annotators: Array) -> Any:
     """Return the family of every annotator as a code; None if none were given.
 
-    Parameters
-    ----------
-    groups : mapping, Series or None
-        From annotators to families; names are compared as text. An annotator who is
-        not named, or whose family is missing (None, NaN), is a family of one.
-    annotators : array (A,)
-        The names.
+    `groups` leads from annotators to families; names are compared as text. An annotator
+    who is not named, or whose family is missing (None, NaN), is a family of one.
 
     Examples
     --------
@@ -53,12 +48,11 @@ def group_codes(groups: Any, annotators: Array) -> Any:
             f"groups names no annotator of these answers. It names "
             f"{listed(unknown, 3)}; the annotators are {listed(annotators, 3)}."
         )
-    families = {
-        family: code for code, family in enumerate(dict.fromkeys(named.values()))
-    }
-    alone = len(families)
-    codes = []
-    for place, who in enumerate(annotators.tolist()):
-        family = named.get(str(who))
-        codes.append(alone + place if family is None else families[family])
+    # Families by their first mention, then annotators alone by their place.
+    families = list(dict.fromkeys(named.values()))
+    place = {family: code - len(families) for code, family in enumerate(families)}
+    codes = [
+        place[named[who]] if who in named else alone
+        for alone, who in enumerate(map(str, annotators.tolist()))
+    ]
     return np.unique(codes, return_inverse=True)[1]

@@ -21,6 +21,10 @@ def plain(name: Any) -> str:
     return re.sub(r"[\W_]+", "_", words).strip("_").lower()
 
 
+def _folded(name: Any) -> str:
+    return plain(name).replace("_", "")
+
+
 def _forms(stems: str, endings: str) -> tuple[str, ...]:
     """Return each stem alone, then with each ending."""
     words = stems.split()
@@ -37,18 +41,8 @@ ALIASES = {
         *_forms("clip video audio recording frame slide scan pair query", ID_ENDINGS),
         *_forms("sample case record entity article page stimulus", ID_ENDINGS),
         *_forms("sentence text utterance passage tweet post prompt", ID_ENDINGS),
-        *(
-            "patient",
-            "patient_id",
-            "subject_ids",
-            "qid",
-            "comment_id",
-            "message_id",
-            "review_id",
-            "product_id",
-            "data_id",
-            "row_id",
-        ),
+        *("patient", "patient_id", "subject_ids", "qid", "comment_id", "message_id"),
+        *("review_id", "product_id", "data_id", "row_id"),
         *("url", "path", "title", *ROW_NAMES),
     ),
     "annotator": (
@@ -96,22 +90,17 @@ def column_names(columns: Any, **given: str | None) -> list[str]:
         if given.get(role) is not None:
             check_column(str(given[role]), columns, role)
     free = [c for c in columns if c not in given.values()]
-    found, missing = [], []
-    for role, aliases in ALIASES.items():
-        name = given.get(role) or first_named(free, aliases)
-        if name is None:
-            missing.append(role)
-        else:
-            found.append(name)
+    roles = {r: given.get(r) or first_named(free, ALIASES[r]) for r in ROLES}
+    missing = [role for role, name in roles.items() if name is None]
     if missing:
-        left = [c for c in free if c not in found]
+        left = [c for c in free if c not in roles.values()]
         example = named(left[0]) if len(left) == len(missing) == 1 else "'...'"
         raise InputError(
             f"no column for the {' and the '.join(missing)} was found; the columns are "
             f"{listed(columns, 20)}. Name it, e.g. {missing[0]}={example}, or rename "
             f"it."
         )
-    return found
+    return list(roles.values())
 
 
 def first_named(columns: Iterable[Any], names: Iterable[str]) -> Any:
@@ -129,16 +118,14 @@ def first_named(columns: Iterable[Any], names: Iterable[str]) -> Any:
     """
     present: dict[str, Any] = {}
     for column in columns:
-        present.setdefault(plain(column).replace("_", ""), column)
-    folded = (plain(name).replace("_", "") for name in names)
-    return next((present[name] for name in folded if name in present), None)
+        present.setdefault(_folded(column), column)
+    return next((present[n] for n in map(_folded, names) if n in present), None)
 
 
-def also_named(columns: Iterable[Any], role: str, used: Iterable[Any]) -> list[Any]:
-    """Return other columns that are called like this role."""
-    known = {plain(name).replace("_", "") for name in ALIASES[role]}
-    used = list(used)
-    return [c for c in columns if c not in used and plain(c).replace("_", "") in known]
+def also_named(columns: Iterable[Any], role: str) -> list[Any]:
+    """Return the columns that are called like this role."""
+    known = {_folded(name) for name in ALIASES[role]}
+    return [column for column in columns if _folded(column) in known]
 
 
 def check_column(name: str, columns: Iterable[Any], role: str, hint: str = "") -> None:

@@ -16,13 +16,8 @@ ROUNDING = 1e-3  # how far a sum of probabilities may be from one, in 32 bits
 def predictions_of(proba: Any, annotations: Annotations) -> Array:
     """Return predictions with a row per item and a column per class, checked.
 
-    Parameters
-    ----------
-    proba : array (N, C) or DataFrame
-        The rows of an array follow ``annotations.items``, its columns the classes. A
-        DataFrame is joined by its index and its columns; other rows are left out.
-    annotations : Annotations
-        Which items and classes there are.
+    The rows of an array `proba` follow ``annotations.items``, its columns the classes.
+    A DataFrame is joined by its index and its columns; other rows are left out.
     """
     items, classes = annotations.items, annotations.classes
     if isinstance(proba, pd.DataFrame):

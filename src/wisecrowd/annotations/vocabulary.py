@@ -1,7 +1,7 @@
 """Vocabularies: from names (ids, answers, classes, gold) to integer codes."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,13 @@ from wisecrowd._checks import (
 from wisecrowd._types import Array, Gold, Ids
 
 
+class Coded(NamedTuple):
+    """A column as codes: positions in its distinct values, -1 for a missing value."""
+
+    codes: Array
+    names: Array
+
+
 def unique(names: Array, what: str) -> Array:
     """Return the names; raise an error if one of them occurs twice."""
     twice = pd.Series(names).duplicated()
@@ -27,44 +34,28 @@ def unique(names: Array, what: str) -> Array:
     return names
 
 
-def encoded(values: Ids, vocabulary: Ids | None, what: str) -> tuple[Array, Array]:
+def encoded(values: Ids, vocabulary: Ids | None, what: str) -> Coded:
     """Return the codes of the values, and the sorted (or the given) vocabulary."""
     values = as_series(values, what)
-    raw, found, used = _factorised(values, what)
-    if (raw < 0).any():
+    try:
+        codes, found = pd.factorize(values, use_na_sentinel=True)
+    except (TypeError, UnicodeEncodeError):
+        vocabulary_values(values, what)  # raises an error with the type
+        raise
+    if (codes < 0).any():
         vocabulary_values(values, what)  # raises an error with the row
-    seen = vocabulary_values(found[used], what)
+    seen = vocabulary_values(np.asarray(found), what)
     if vocabulary is None:
         order = np.argsort(seen, kind="stable")
-        names, where = seen[order], np.argsort(order)
-    else:
-        names = unique(vocabulary_values(vocabulary, what), what)
-        where = positions(seen, names)
+        return Coded(np.argsort(order)[codes], seen[order])
+    names = unique(vocabulary_values(vocabulary, what), what)
+    where = positions(seen, names)
     if (where < 0).any():
         raise InputError(
             f"{int((where < 0).sum())} {what} ids are not in {what}s=: "
             f"{listed(seen[where < 0], 5)}.{type_hint(seen, names)}"
         )
-    code_of = np.full(len(found), -1, dtype=np.int32)
-    code_of[used] = where
-    return code_of[raw], names
-
-
-def _factorised(values: pd.Series, what: str) -> tuple[Array, Array, Array]:
-    """Return codes (-1 for a missing value), their names, and which of them occur.
-
-    A categorical column has codes already: its values are not looked at again.
-    """
-    if not isinstance(values.dtype, pd.CategoricalDtype):
-        try:
-            raw, names = pd.factorize(values, use_na_sentinel=True)
-        except (TypeError, UnicodeEncodeError):
-            vocabulary_values(values, what)  # raises an error with the type
-            raise
-        return raw, np.asarray(names), np.ones(len(names), dtype=bool)
-    codes = values.cat.codes.to_numpy()
-    counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))
-    return codes, np.asarray(values.cat.categories), counts > 0
+    return Coded(where[codes], names)
 
 
 def positions(values: Array, vocabulary: Array) -> Array:
@@ -117,7 +108,7 @@ def answer_names(
     """Return all possible answers, the classes first, and the number of classes."""
     extra = vocabulary_values(answers, "answer") if answers is not None else seen[:0]
     if classes is None:
-        known = seen if gold is None else _with_gold_classes(seen, gold)
+        known = seen if gold is None else _with_gold(seen, np.unique(gold))
         names = known[~np.isin(known, extra)] if len(extra) else known
     else:
         names = unique(vocabulary_values(classes, "class"), "class")
@@ -131,8 +122,7 @@ def answer_names(
     return np.concatenate([names, pd.unique(extra)]), len(names)
 
 
-def _with_gold_classes(seen: Array, gold: pd.Series) -> Array:
-    classes = np.unique(gold)
+def _with_gold(seen: Array, classes: Array) -> Array:
     if classes.dtype.kind != seen.dtype.kind:
         raise InputError(
             f"the gold classes ({listed(classes, 3)}) and the answers "
@@ -141,23 +131,24 @@ def _with_gold_classes(seen: Array, gold: pd.Series) -> Array:
     return union(seen, classes, "class")
 
 
-def check_answers_known(codes: Array, columns: dict[str, Any], names: Array) -> None:
-    """Raise an error about the first answer without a code; `columns` has its row."""
+def check_answers_known(
+    codes: Array, said: Callable[[int], list[Any]], names: Array
+) -> None:
+    """Raise an error about the first answer without a code.
+
+    `said` returns the item, the annotator and the answer of a row.
+    """
     bad = np.flatnonzero(codes < 0)
     if not len(bad):
         return
-    who = {
-        name: pd.Series(c).reset_index(drop=True)[bad[0]] for name, c in columns.items()
-    }
-    answer, annotator, item = (
-        listed([who[n]]) for n in ("answer", "annotator", "item")
-    )
+    who = said(int(bad[0]))
+    item, annotator, answer = (listed([name]) for name in who)
     raise InputError(
         f"answer {answer} of annotator {annotator} on item {item} is not one of the "
         f"{len(names)} known answers ({listed(names)}); {counted(len(bad), 'row')} "
         f"with unknown answers. Add it to classes=, to answers= if it is not a class, "
         f"or drop the rows."
-        f"{type_hint(vocabulary_values([who['answer']], 'answer'), names)}"
+        f"{type_hint(vocabulary_values([who[2]], 'answer'), names)}"
     )
 
 

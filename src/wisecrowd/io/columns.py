@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,17 +11,11 @@ import pyarrow.compute as pc
 
 from wisecrowd._checks import InputError, listed, time_text
 from wisecrowd._types import Array
+from wisecrowd.annotations.vocabulary import Coded
 
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})(\.0+)?$"  # no leading zero: "007" is a name
 DIGITS = r"^-?[0-9]+(\.0+)?$"  # a whole number, or a name such as "01"
 DECIMAL = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
-
-
-class Coded(NamedTuple):
-    """A column as codes: positions in its distinct values, -1 for a missing value."""
-
-    codes: Array
-    names: Array
 
 
 class Coder:
@@ -140,13 +134,13 @@ def retyped_column(
     if what == "answer" and values.dtype.kind == "O":
         _check_not_measured(column)
     n_names = len(column.names)
-    return _merged(column, values[:n_names]), values[n_names:].tolist()
+    return merged(column, values[:n_names]), values[n_names:].tolist()
 
 
 def checked_column(column: Coded, what: str) -> Coded:
     """Return a column that has types; raise an error if they are mixed."""
     _check_one_type(column, what)
-    return _merged(column, _numbers_as_such(column, what))
+    return merged(column, _numbers_as_such(column, what))
 
 
 def _plain_type(column: Any) -> Any:
@@ -173,7 +167,7 @@ def _plain_type(column: Any) -> Any:
 # -- inside ---------------------------------------------------------------------
 
 
-def _merged(column: Coded, names: Array) -> Coded:
+def merged(column: Coded, names: Array) -> Coded:
     """Return the column with other names, sorted; equal names get one code."""
     back, unique = pd.factorize(names)
     order = pc.sort_indices(pa.array(unique)).to_numpy()

@@ -6,14 +6,40 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import types
 
 from wisecrowd._checks import InputError, listed, with_reasons
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
 from wisecrowd.io import feature_roles as roles
-from wisecrowd.io.sources import NUMBER, range_index
+from wisecrowd.io.ids import GivenIds
+from wisecrowd.io.sources import NUMBER
 
+ROW_NUMBERS = range(-(2**62), 2**62)
 BATCH_ROWS = 2048  # vectors that are in memory twice while they are copied into X
+
+
+class Asked(NamedTuple):
+    """What the user said about the columns or arrays of a file."""
+
+    item: str | None = None
+    key: str | None = None
+    columns: list[str] | None = None
+    leave_out: tuple[str, ...] = ()
+    ids: GivenIds | None = None
+
+    @classmethod
+    def by_user(
+        cls,
+        item: str | None,
+        ids: GivenIds | None,
+        key: str | None,
+        columns: Sequence[str] | str | None,
+        leave_out: Sequence[str] | str,
+    ) -> "Asked":
+        """Return the settings of `read_features`."""
+        left = tuple(roles.wanted_columns(leave_out) or ())
+        return cls(item, key, roles.wanted_columns(columns), left, ids)
 
 
 class Parts(NamedTuple):
@@ -60,23 +86,40 @@ class Columns(NamedTuple):
         )
 
 
-def features_and_ids(
-    columns: Columns,
-    named: str | None = None,
-    key: str | None = None,
-    wanted: Sequence[str] | None = None,
-    leave_out: Sequence[str] = (),
-) -> Parts:
-    """Return the numbers and the ids.
+def range_index(schema: Any, n_rows: int) -> dict[str, Any]:
+    """Return the index of a DataFrame that its Parquet file keeps as a range.
 
-    `named` is the column of ids, if it is known, and `key` that of vectors. `wanted`
-    are the features, in this order; ["all"] for all columns of numbers.
+    pandas writes an index such as 1, 2, 3, ... into the metadata only. The result has
+    one column, or none: an index without a name that counts the rows from 0 is no id.
     """
+    for index in index_columns(schema):
+        if isinstance(index, dict) and index.get("kind") == "range":
+            ends: list[Any] = [index.get(name) for name in ("start", "stop", "step")]
+            if not all(isinstance(end, int) and end in ROW_NUMBERS for end in ends):
+                continue
+            ids, name = range(ends[0], ends[1], ends[2] or 1), index.get("name")
+            if len(ids) == n_rows and (name or ids != range(n_rows)):
+                return {str(name) if name else "__index_level_0__": pa.array(ids)}
+    return {}
+
+
+def index_columns(schema: Any) -> list[Any]:
+    """Return what pandas wrote into a Parquet file about the index of a DataFrame."""
+    try:
+        known = (schema.pandas_metadata or {}).get("index_columns", [])
+    except (ValueError, AttributeError, RecursionError):  # metadata that are broken
+        return []
+    return known if isinstance(known, list) else []
+
+
+def features_and_ids(columns: Columns, asked: Asked) -> Parts:
+    """Return the numbers and the ids; `asked.item` is the column of ids, if known."""
     if not columns.n_rows:
         raise InputError("there are no rows in it.")
+    key, wanted, leave_out = asked.key, asked.columns, asked.leave_out
     for name in leave_out:
         check_column(name, columns.schema.names, "columns to leave out")
-    named, text = _id_and_text(columns, named, wanted, leave_out)
+    named, text = _id_and_text(columns, asked)
     vectors = [f.name for f in columns.schema if _is_vector(f.type)]
     others = [n for n in columns.schema.names if n not in (named, *leave_out)]
     if key is not None or (vectors and wanted is None):
@@ -94,21 +137,17 @@ def features_and_ids(
         )
     if not others:
         raise InputError(f"besides the item ids ({named!r}) there is no column.")
-    return _columns_of_numbers(columns, named, others, wanted, leave_out)
+    return _columns_of_numbers(columns, named, others, asked)
 
 
-def _id_and_text(
-    columns: Columns,
-    named: str | None,
-    wanted: Sequence[str] | None,
-    leave_out: Sequence[str],
-) -> tuple[str | None, list[str]]:
+def _id_and_text(columns: Columns, asked: Asked) -> tuple[str | None, list[str]]:
     """Return the column of ids, if any, and the other columns that are no numbers."""
+    named, wanted, leave_out = asked.item, asked.columns, asked.leave_out
     used = [n for n in wanted or () if n != "all"]
     text = [
         f.name
         for f in columns.schema
-        if not (_is_number(f.type) or _is_vector(f.type) or _is_time(f.type))
+        if not (_is_number(f.type) or _is_vector(f.type) or types.is_temporal(f.type))
         and f.name not in (named, *leave_out)
     ]
     if named is None and len(text) == 1 and text[0] not in used:
@@ -117,12 +156,10 @@ def _id_and_text(
 
 
 def _columns_of_numbers(
-    columns: Columns,
-    named: str | None,
-    others: list[str],
-    wanted: Sequence[str] | None,
-    leave_out: Sequence[str],
+    columns: Columns, named: str | None, others: list[str], asked: Asked
 ) -> Parts:
+    wanted = asked.columns
+
     def values(name: str) -> Array:
         return _floats(columns.column(name), np.float64)
 
@@ -142,7 +179,7 @@ def _columns_of_numbers(
     else:
         names = roles.chosen([n for n in numbers if n != named], wanted)
         unused = {n: "not in columns=" for n in others if n not in names}
-    unused |= dict.fromkeys(leave_out, "leave_out=")
+    unused |= dict.fromkeys(asked.leave_out, "leave_out=")
     if not names:
         shown = with_reasons(unused)
         raise InputError(
@@ -156,31 +193,19 @@ def _columns_of_numbers(
 
 
 def _values(column: Any) -> Array:
-    if pa.types.is_dictionary(column.type):
+    if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _is_number(kind: Any) -> bool:
-    return any(
-        is_kind(kind)
-        for is_kind in (
-            pa.types.is_integer, pa.types.is_floating,
-            pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal,
-        )
-    )  # fmt: skip
-
-
-def _is_time(kind: Any) -> bool:
-    return bool(pa.types.is_temporal(kind))
+    plain = types.is_integer, types.is_floating, types.is_boolean
+    return any(fits(kind) for fits in (*plain, types.is_null, types.is_decimal))
 
 
 def _is_vector(kind: Any) -> bool:
-    return (
-        pa.types.is_list(kind)
-        or pa.types.is_large_list(kind)
-        or pa.types.is_fixed_size_list(kind)
-    )
+    lists = types.is_list, types.is_large_list, types.is_fixed_size_list
+    return any(fits(kind) for fits in lists)
 
 
 def _float_type(*kinds: Any) -> Any:
@@ -230,27 +255,20 @@ def _vectors(columns: Columns, name: str) -> Array:
         n_values = pc.list_value_length(vectors).fill_null(-1).to_numpy()
         if not row and len(vectors):
             X = np.empty((columns.n_rows, max(n_values[0], 0)), _float_type(kind))
-        _check_lengths(n_values, X.shape[1], row, name)
+        odd = np.flatnonzero(n_values != X.shape[1])  # -1 is no vector
+        if len(odd):
+            where, n_odd = f"{row + int(odd[0]) + 1:,}", n_values[odd[0]]
+            column = f"column {listed([name])}"
+            raise InputError(
+                f"row {where} has no vector ({column}). Drop the row."
+                if n_odd < 0
+                else f"the vectors in {column} differ in length: row 1 has "
+                f"{X.shape[1]} values, row {where} has {n_odd}."
+            )
         rows = slice(row, row + len(vectors))
         X[rows] = _floats(vectors.flatten(), X.dtype).reshape(len(vectors), X.shape[1])
         row = rows.stop
     return X
-
-
-def _check_lengths(n_values: Array, wanted: int, first_row: int, name: str) -> None:
-    """Refuse vectors that do not have as many values as the first; -1 is no vector."""
-    odd = np.flatnonzero(n_values != wanted)
-    if not len(odd):
-        return
-    row, n_odd = first_row + int(odd[0]) + 1, n_values[odd[0]]
-    if n_odd < 0:
-        raise InputError(
-            f"row {row:,} has no vector (column {listed([name])}). Drop the row."
-        )
-    raise InputError(
-        f"the vectors in column {listed([name])} differ in length: row 1 has {wanted} "
-        f"values, row {row:,} has {n_odd}."
-    )
 
 
 def _example(columns: Columns, name: str) -> str:

@@ -1,9 +1,10 @@
 """Feature tables from files: rows are items, columns are numbers."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import h5py
 import numpy as np
@@ -16,14 +17,20 @@ from wisecrowd._checks import InputError, listed, named, vocabulary_values
 from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
-from wisecrowd.features import first_not_finite
+from wisecrowd.features import not_finite
 from wisecrowd.io.columns import retyped
-from wisecrowd.io.feature_columns import Columns, Parts, features_and_ids
+from wisecrowd.io.contents import parse_options, table_trouble
+from wisecrowd.io.feature_columns import (
+    Asked,
+    Columns,
+    Parts,
+    features_and_ids,
+    index_columns,
+)
 from wisecrowd.io.feature_roles import (
     CLASS_NAMES,
     ITEM_NAMES,
     usual_id_name,
-    wanted_columns,
 )
 from wisecrowd.io.ids import GivenIds, given_ids
 from wisecrowd.io.sources import (
@@ -31,24 +38,15 @@ from wisecrowd.io.sources import (
     Source,
     errors_of_parquet,
     errors_that_name,
-    index_columns,
-    parse_options,
     recognised,
-    table_trouble,
 )
 
 MOST_PACKED = 1100  # deflate makes data at most 1032 times smaller
+OBJECTS = (
+    "an array in it holds Python objects, which are not loaded for safety. Save ids as "
+    "text, e.g. np.array(ids, dtype=str), and features as numbers."
+)
 FEATURE_NAMES = ("x", "features", "embeddings", "data", "arr_0")
-
-
-class Asked(NamedTuple):
-    """What the user said about the columns or arrays of a file."""
-
-    item: str | None = None
-    key: str | None = None
-    columns: list[str] | None = None
-    leave_out: tuple[str, ...] = ()
-    ids: GivenIds | None = None
 
 
 def read_features(
@@ -101,8 +99,8 @@ def read_features(
     >>> X.tolist(), items.tolist()
     ([[1.0, 2.5], [3.0, 4.0]], ['a', 'b'])
     """
-    left = tuple(wanted_columns(leave_out) or ())
-    found = features_in(path, Asked(item, key, wanted_columns(columns), left, ids))
+    asked = Asked.by_user(item, ids, key, columns, leave_out)
+    found = features_in(path, asked)
     return found.X, found.ids
 
 
@@ -116,20 +114,11 @@ def features_in(path: str | PathLike[str], asked: Asked) -> Parts:
                 f"Parquet or HDF5 files."
             )
         found = READERS[source.kind](source, asked)
+        ids = found.ids
         if asked.ids is not None:
-            found = found._replace(ids=_ids_array(given_ids(asked.ids, len(found.X))))
-        ids = None if found.ids is None else _checked_ids(found.ids, len(found.X))
-        X = _checked_features(found.X, ids, found.names)
-        return found._replace(X=X, ids=ids)
-
-
-def _ids_array(ids: Any) -> Array:
-    """Return a list of ids as an array, without a common type for numbers and text."""
-    if isinstance(ids, np.ndarray):
-        return ids
-    made = np.empty(len(ids), dtype=object)
-    made[:] = ids
-    return made
+            ids = given_ids(asked.ids, len(found.X))
+        ids = None if ids is None else _checked_ids(ids, len(found.X))
+        return found._replace(X=_checked_features(found.X, ids, found.names), ids=ids)
 
 
 # -- checks ---------------------------------------------------------------------
@@ -160,18 +149,11 @@ def _checked_features(X: Array, items: Array | None, names: list[str]) -> Array:
         raise InputError(f"features are numbers; this array has the type {X.dtype}.")
     if not X.size:
         raise InputError(f"the table is empty: its shape is {X.shape}.")
-    kept = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    X = np.asarray(X, dtype=kept)
-    _check_finite(X, items, names)
-    return X
-
-
-def _check_finite(X: Array, items: Array | None, names: list[str]) -> None:
-    place = first_not_finite(X)
-    if place is None:
-        return
-    row, column = place
-    n_bad = int((~np.isfinite(X)).sum())
+    X = np.asarray(X, np.float32 if X.dtype == np.float32 else np.float64)
+    odd = not_finite(X)
+    if odd is None:
+        return X
+    row, column, n_bad = odd
     who = "" if items is None else f" (item {listed([items[row]])})"
     which = f"column {names[column]!r}" if names else f"column {column}"
     raise InputError(
@@ -184,6 +166,21 @@ def _check_finite(X: Array, items: Array | None, names: list[str]) -> None:
 # -- arrays ---------------------------------------------------------------------
 
 
+@contextmanager
+def _broken_in_one_sentence() -> Iterator[None]:
+    """Say what is wrong with a file of NumPy, whatever error a broken one causes."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        if "allow_pickle" in str(error) or "Python objects" in str(error):
+            raise InputError(OBJECTS) from None
+        raise InputError(
+            f"the file is broken, or not an array of NumPy: {error}. Save it again."
+        ) from None
+
+
 def _from_npy(source: Source, asked: Asked) -> Parts:
     _check_no_columns(asked)
     if asked.item is not None:
@@ -191,16 +188,12 @@ def _from_npy(source: Source, asked: Asked) -> Parts:
             f"item={asked.item!r} cannot be used: this is one array, without names. "
             f"Give the ids of its rows as a list, or in a file, with ids=."
         )
-    try:
+    with _broken_in_one_sentence():
         with source.path.open("rb") as file:
             _check_shape(file, "the array", source.path.stat().st_size)
         # Mapped first: a shape that the file does not have is then an error.
         mapped = np.load(source.path, mmap_mode="r", allow_pickle=False)
         return Parts(np.array(mapped), None, [], {})
-    except InputError:
-        raise
-    except Exception as error:  # whatever a broken header may cause
-        raise InputError(_load_trouble(error)) from None
 
 
 def _check_no_columns(asked: Asked) -> None:
@@ -212,15 +205,13 @@ def _check_no_columns(asked: Asked) -> None:
 
 
 def _from_npz(source: Source, asked: Asked) -> Parts:
-    try:
-        # opened here: NumPy leaves a broken file open
-        with source.path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            _check_sizes(kept.zip)
-            arrays = {name: np.asarray(kept[name]) for name in kept.files}
-    except InputError:
-        raise
-    except Exception as error:  # whatever a broken archive may cause
-        raise InputError(_load_trouble(error)) from None
+    with (
+        _broken_in_one_sentence(),
+        source.path.open("rb") as file,  # opened here: NumPy leaves a broken file open
+        np.load(file, allow_pickle=False) as kept,
+    ):
+        _check_sizes(kept.zip)
+        arrays = {name: np.asarray(kept[name]) for name in kept.files}
     shapes = {name: array.shape for name, array in arrays.items()}
     return _from_arrays(shapes, arrays.__getitem__, asked)
 
@@ -241,10 +232,10 @@ def _check_sizes(archive: Any) -> None:
 
 def _check_shape(file: Any, what: str, n_stored: int) -> None:
     """Refuse an array of NumPy whose header declares more bytes than there are."""
-    first = np.lib.format.read_magic(file) == (1, 0)
+    version = np.lib.format.read_magic(file)
     header = (
         np.lib.format.read_array_header_1_0
-        if first
+        if version == (1, 0)
         else np.lib.format.read_array_header_2_0
     )
     shape, _, kind = header(file)
@@ -256,37 +247,23 @@ def _check_shape(file: Any, what: str, n_stored: int) -> None:
         )
 
 
-def _load_trouble(error: Exception) -> str:
-    if "allow_pickle" in str(error) or "Python objects" in str(error):
-        return (
-            "an array in it holds Python objects, which are not loaded for safety. "
-            "Save ids as text, e.g. np.array(ids, dtype=str), and features as numbers."
-        )
-    return f"the file is broken, or not an array of NumPy: {error}. Save it again."
-
-
 def _from_hdf5(source: Source, asked: Asked) -> Parts:
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def visit(name: str, node: Any) -> None:
+        if isinstance(node, h5py.Dataset) and node.shape is not None:
+            shapes[name] = node.shape
+
     try:
-        return _from_open_hdf5(source, asked)
+        with h5py.File(source.path, "r") as file:
+            file.visititems(visit)
+            return _from_arrays(shapes, lambda name: _h5_values(file[name]), asked)
     except InputError:
         raise
     except (OSError, KeyError, RuntimeError, ValueError, TypeError) as error:
         raise InputError(
             f"the HDF5 file is broken ({error}). Write it again."
         ) from None
-
-
-def _from_open_hdf5(source: Source, asked: Asked) -> Parts:
-    with h5py.File(source.path, "r") as file:
-        shapes: dict[str, tuple[int, ...]] = {}
-        file.visititems(
-            lambda name, node: (
-                shapes.update({name: node.shape})
-                if isinstance(node, h5py.Dataset) and node.shape is not None
-                else None
-            )
-        )
-        return _from_arrays(shapes, lambda name: _h5_values(file[name]), asked)
 
 
 def _h5_values(dataset: Any) -> Array:
@@ -315,16 +292,16 @@ def _from_arrays(
     X = load(key)
     names = _names_key(shapes, key)
     ids = _id_key(shapes, asked.item, (key, names), len(X))
+    others = [name for name in shapes if name not in (key, ids, names)]
     return Parts(
         X,
         None if ids is None else _decoded(load(ids)),
         [] if names is None else [str(name) for name in _decoded(load(names))],
-        {name: _unused(name) for name in shapes if name not in (key, ids, names)},
+        {
+            n: "the class" if _last(n) in CLASS_NAMES else "another array"
+            for n in others
+        },
     )
-
-
-def _unused(name: str) -> str:
-    return "the class" if _last(name) in CLASS_NAMES else "another array"
 
 
 def _last(name: str) -> str:
@@ -405,11 +382,13 @@ def _decoded(ids: Array) -> Array:
 
 
 def _from_table(source: Source, asked: Asked) -> Parts:
-    item, used = asked.item, asked.columns or []
+    item, columns = asked.item, asked.columns
     if item is not None:
         check_column(item, source.columns, "item")
     elif source.with_header:
-        item = usual_id_name([c for c in source.columns if c not in used])
+        item = usual_id_name([c for c in source.columns if c not in (columns or ())])
+    else:
+        columns = columns or ["all"]  # without names there is nothing to go by
     convert = pacsv.ConvertOptions(
         column_types={} if item is None else {item: pa.string()},
         null_values=list(MISSING),
@@ -419,17 +398,13 @@ def _from_table(source: Source, asked: Asked) -> Parts:
         table = pacsv.read_csv(str(source.path), *parse_options(source), convert)
     except pa.ArrowInvalid as error:
         raise InputError(table_trouble(source, str(error))) from None
-    columns = asked.columns
-    if not source.with_header:
-        columns = columns or ["all"]  # without names there is nothing to go by
     found = features_and_ids(
-        Columns.of_table(table), item, asked.key, columns, asked.leave_out
+        Columns.of_table(table), asked._replace(item=item, columns=columns)
     )
     ids = found.ids
     if ids is not None and ids.dtype.kind == "O":
         ids = retyped([unmarked(i) if isinstance(i, str) else i for i in ids])
-    names = found.names if source.with_header else []
-    return found._replace(ids=ids, names=names)
+    return found._replace(ids=ids, names=found.names if source.with_header else [])
 
 
 def _from_parquet(source: Source, asked: Asked) -> Parts:
@@ -438,20 +413,16 @@ def _from_parquet(source: Source, asked: Asked) -> Parts:
         pq.ParquetFile(source.path, buffer_size=1 << 16, pre_buffer=False) as file,
     ):
         columns = Columns.of_parquet(file)
-        item, used = asked.item, asked.columns or []
-        names = [name for name in columns.schema.names if name not in used]
-        if item is not None:
-            check_column(item, columns.schema.names, "item")
-        item = item or _pandas_index(columns) or usual_id_name(names)
-        return features_and_ids(
-            columns, item, asked.key, asked.columns, asked.leave_out
-        )
-
-
-def _pandas_index(columns: Columns) -> str | None:
-    """Return the column that was the index of a DataFrame."""
-    names = [name for name in index_columns(columns.schema) if isinstance(name, str)]
-    return names[0] if len(names) == 1 and names[0] in columns.schema.names else None
+        known = columns.schema.names
+        if asked.item is not None:
+            check_column(asked.item, known, "item")
+        index = [
+            name for name in index_columns(columns.schema) if isinstance(name, str)
+        ]
+        item = index[0] if len(index) == 1 and index[0] in known else None
+        free = [name for name in known if name not in (asked.columns or ())]
+        item = asked.item or item or usual_id_name(free)
+        return features_and_ids(columns, asked._replace(item=item))
 
 
 READERS: dict[str, Callable[[Source, Asked], Parts]] = {

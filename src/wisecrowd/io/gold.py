@@ -1,6 +1,7 @@
 """Gold classes: read from a file, and matched to the items of the annotations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from types import MappingProxyType
 from typing import Any
@@ -13,25 +14,19 @@ from wisecrowd._types import Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.headers import ALIASES, check_column, first_named
 from wisecrowd.annotations.headers import GOLD_NAMES as GOLD_COLUMNS
-from wisecrowd.annotations.vocabulary import gold_series, positions
-from wisecrowd.io.columns import Coded, checked_column, coded, retyped_column
-from wisecrowd.io.long_tables import json_rows, record_columns
+from wisecrowd.annotations.vocabulary import Coded, gold_series, positions
+from wisecrowd.io.columns import checked_column, coded, retyped_column
+from wisecrowd.io.contents import json_content, json_records, whole_table
+from wisecrowd.io.feature_columns import range_index
+from wisecrowd.io.long_tables import Names, json_rows, record_columns
 from wisecrowd.io.raw import gold_of_rows
-from wisecrowd.io.sources import (
-    Source,
-    errors_of_parquet,
-    errors_that_name,
-    json_content,
-    json_records,
-    range_index,
-    recognised,
-    whole_table,
-)
+from wisecrowd.io.sources import Source, errors_of_parquet, errors_that_name, recognised
 
 NAMES = {"item": ALIASES["item"], "gold": (*GOLD_COLUMNS, *ALIASES["answer"])}
 """The names by which the two columns are recognised, in order of preference."""
 Given = Mapping[str, str | None]  # the two columns, if the user named them
-Usual = Mapping[str, Sequence[Any]]
+Usual = Mapping[str, Sequence[str]]
+Finder = Callable[[Any, Given], Names]  # finds the two among the names of columns
 
 
 def read_gold(
@@ -79,10 +74,10 @@ def gold_in(
     """
     with errors_that_name(path):
         usual = {
-            role: (*([also[role]] if also.get(role) else ()), *names)
+            role: [name for name in (also.get(role), *names) if name]
             for role, names in NAMES.items()
         }
-        items, classes = _columns(recognised(path), given, usual)
+        items, classes = _columns(recognised(path), partial(_names, usual), given)
         known = gold_series(gold_of_rows(items, classes))
         if known is None:
             raise InputError("there is no row with an item and a class.")
@@ -134,21 +129,17 @@ def matched_gold(gold: Gold, annotations: Annotations) -> tuple[pd.Series, list[
     except InputError as error:
         hint = "If nobody gave this answer yet, name all classes with classes=."
         raise InputError(f"{error} {hint}") from None
-    notes = _notes(items[where < 0])
+    notes = []
+    if (where < 0).any():
+        are = "is" if (where < 0).sum() == 1 else "are"
+        notes.append(
+            f"{counted(int((where < 0).sum()), 'gold item')} {are} not among the items "
+            f"and {are} left out: {listed(items[where < 0], 3)}."
+        )
     return matched, [*notes, *_contradicted(matched, annotations)]
 
 
 # -- inside ---------------------------------------------------------------------
-
-
-def _notes(unknown: Any) -> list[str]:
-    if not len(unknown):
-        return []
-    are = "is" if len(unknown) == 1 else "are"
-    return [
-        f"{counted(len(unknown), 'gold item')} {are} not among the items and {are} "
-        f"left out: {listed(unknown, 3)}."
-    ]
 
 
 def _contradicted(gold: pd.Series, annotations: Annotations) -> list[str]:
@@ -167,23 +158,22 @@ def _contradicted(gold: pd.Series, annotations: Annotations) -> list[str]:
     ]
 
 
-def _columns(source: Source, given: Given, usual: Usual) -> list[Coded]:
+def _columns(source: Source, named: Finder, given: Given) -> Any:
     """Return the items and the classes; text tables and keys in JSON have no types."""
-    if source.kind == "table":
-        names = _names(source.columns, given, usual)
-        columns = _coded(whole_table(source, list(names.values())), names)
-        untyped = {*NAMES}
-    elif source.kind == "parquet":
-        with errors_of_parquet():
-            table = pq.read_table(source.path)
-        for name, ids in range_index(table.schema, len(table)).items():
-            table = table.append_column(name, ids)
-        columns, untyped = (
-            _coded(table, _names(table.column_names, given, usual)),
-            set(),
-        )
-    elif source.kind in ("json", "jsonl"):
-        columns, untyped = _json_columns(source, given, usual)
+    untyped = NAMES.keys() if source.kind == "table" else set()
+    if source.kind in ("json", "jsonl"):
+        columns, untyped = _json_columns(source, named, given)
+    elif source.kind in ("table", "parquet"):
+        if source.kind == "table":
+            names = named(source.columns, given)
+            table = whole_table(source, list(names.values()))
+        else:
+            with errors_of_parquet():
+                table = pq.read_table(source.path)
+            for name, ids in range_index(table.schema, len(table)).items():
+                table = table.append_column(name, ids)
+            names = named(table.column_names, given)
+        columns = {role: coded(table[name]) for role, name in names.items()}
     else:
         raise InputError(
             f"this is a {source.kind} file; gold is read from CSV, Parquet or JSON."
@@ -196,7 +186,7 @@ def _columns(source: Source, given: Given, usual: Usual) -> list[Coded]:
     ]
 
 
-def _names(columns: Any, given: Given, known: Usual) -> dict[str, str]:
+def _names(known: Usual, columns: Any, given: Given) -> dict[str, str]:
     """Return the columns of the item and of the class, given or found by name."""
     found: dict[str, str] = {}
     for role, usual in known.items():
@@ -214,24 +204,18 @@ def _names(columns: Any, given: Given, known: Usual) -> dict[str, str]:
     return found
 
 
-def _coded(table: Any, names: Mapping[str, str]) -> dict[str, Coded]:
-    return {role: coded(table[name]) for role, name in names.items()}
-
-
 def _json_columns(
-    source: Source, given: Given, usual: Usual
+    source: Source, named: Finder, given: Given
 ) -> tuple[dict[str, Coded], set[str]]:
-    """Return the columns of a list of records, or of {item: class}."""
+    """Return the columns of a list of records, or of {item: class}, and the untyped."""
     if source.kind == "jsonl":
         records: Any = [record for _, record in json_records(source)]
-        if len(records) == 1 and not _is_record(records[0], given, usual):
+        if len(records) == 1 and not _is_record(records[0], named, given):
             records = records[0]  # {item: class} on one line
     else:
         records = json_content(source)
-    untyped = set()
-    rows = json_rows(records)
-    if rows is not None:
-        records = rows
+    rows, untyped = json_rows(records), set()
+    records = records if rows is None else rows
     if isinstance(records, dict):
         records = [{"item": item, "gold": known} for item, known in records.items()]
         given, untyped = dict.fromkeys(NAMES), {"item"}
@@ -240,18 +224,12 @@ def _json_columns(
             f"this JSON is a {type(records).__name__}; a list of records with item and "
             f"gold, or {{item: class}}, was expected."
         )
-    columns, _ = record_columns(
-        enumerate(records, start=1),
-        lambda record: _names(record, given, usual),
-        "record",
-    )
-    return columns, untyped
+    numbered = enumerate(records, start=1)
+    return record_columns(numbered, given, "record", named)[0], untyped
 
 
-def _is_record(record: Any, given: Given, usual: Usual) -> bool:
-    if not isinstance(record, dict):
-        return False
+def _is_record(record: Any, named: Finder, given: Given) -> bool:
     try:
-        return bool(_names(record, given, usual))
+        return isinstance(record, dict) and bool(named(record, given))
     except InputError:
         return False

@@ -12,35 +12,27 @@ from wisecrowd._checks import InputError
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import ALIASES, first_named
 from wisecrowd.io.columns import retyped
+from wisecrowd.io.contents import parsed, whole_table
 from wisecrowd.io.sources import (
     MAGIC,
     bounded_lines,
     errors_that_name,
     existing_file,
     open_text,
-    parsed,
     recognised,
-    whole_table,
 )
 
+FORMS = "ids are read from text (one per line), a table, a JSON list or .npy."
+SEPARATOR = r"[,;\t|]"
 GivenIds = str | PathLike[str] | Sequence[Any] | Array
 
 
-def given_ids(ids: GivenIds, n_rows: int) -> Any:
-    """Return the ids of the rows: a list as it is, or those in a file.
-
-    Parameters
-    ----------
-    ids : path or sequence
-        A file is text with one id per line (with a header or without), a table with a
-        column of ids, a JSON list, or an array of NumPy.
-    n_rows : int
-        How many ids there should be.
-    """
-    if not isinstance(ids, str | PathLike):
-        return _counted(list(ids), n_rows)
-    with errors_that_name(ids):
-        return _counted(_read(existing_file(ids), n_rows), n_rows)
+def given_ids(ids: GivenIds, n_rows: int) -> Array:
+    """Return the ids of so many rows: a list, or those in a file of any known form."""
+    if isinstance(ids, str | PathLike):
+        with errors_that_name(ids):
+            return _counted(_read(existing_file(ids), n_rows), n_rows)
+    return _counted(list(ids), n_rows)
 
 
 def read_ids(path: str | PathLike[str]) -> Any:
@@ -64,13 +56,18 @@ def read_ids(path: str | PathLike[str]) -> Any:
         return _read(existing_file(path))
 
 
-def _counted(ids: Any, n_rows: int) -> Any:
+def _counted(ids: Any, n_rows: int) -> Array:
+    """Return ids as an array, without a common type for numbers and text."""
     if len(ids) != n_rows:
         raise InputError(
             f"there are {len(ids):,} ids for {n_rows:,} rows of features. Give one per "
             f"row, in the same order."
         )
-    return ids
+    if isinstance(ids, np.ndarray):
+        return ids
+    made = np.empty(len(ids), dtype=object)
+    made[:] = ids
+    return made
 
 
 def _read(path: Path, n_rows: int | None = None) -> Any:
@@ -79,9 +76,7 @@ def _read(path: Path, n_rows: int | None = None) -> Any:
     if start.startswith(b"\x93NUMPY"):
         return _array(path)
     if any(start.startswith(magic) for magic in MAGIC):
-        raise InputError(
-            "ids are read from text (one per line), a table, a JSON list or .npy."
-        )
+        raise InputError(FORMS)
     with open_text(path) as file:
         lines = [line.strip() for _, line in bounded_lines(file)]
     lines = [line for line in lines if line]
@@ -90,9 +85,13 @@ def _read(path: Path, n_rows: int | None = None) -> Any:
         return content if isinstance(content, list) else []
     named = bool(lines) and _names_items(lines[0])
     has_header = named if n_rows is None else len(lines) == n_rows + 1
-    if has_header and _is_table(lines[0]):
-        return _column(path)
-    if has_header and named:
+    if has_header and re.search(SEPARATOR, lines[0]):
+        source = recognised(path)
+        if source.kind != "table":
+            raise InputError(FORMS)
+        name = first_named(source.columns, ALIASES["item"]) or source.columns[0]
+        lines = whole_table(source, [name])[name].cast("string").to_pylist()
+    elif has_header and named:
         lines = lines[1:]
     return retyped(lines)
 
@@ -110,16 +109,6 @@ def _array(path: Path) -> Array:
     return ids.astype(object) if ids.dtype.kind in "US" else ids
 
 
-def _is_table(header: str) -> bool:
-    return any(mark in header for mark in ",;\t|")
-
-
 def _names_items(header: str) -> bool:
-    cells = [cell.strip(" '\"") for cell in re.split(r"[,;\t|]", header)]
+    cells = [cell.strip(" '\"") for cell in re.split(SEPARATOR, header)]
     return first_named(cells, ALIASES["item"]) is not None
-
-
-def _column(path: Path) -> Array:
-    source = recognised(path)
-    name = first_named(source.columns, ALIASES["item"]) or source.columns[0]
-    return retyped(whole_table(source, [name])[name].cast("string").to_pylist())

@@ -1,6 +1,7 @@
-"""Feature tables from files, joined to the annotations by the ids of the items."""
+"""Feature tables and lists of items from files, joined to annotations by the ids."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -9,13 +10,22 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from wisecrowd._checks import InputError, counted, listed, with_reasons
+from wisecrowd._checks import (
+    InputError,
+    counted,
+    listed,
+    vocabulary_values,
+    with_reasons,
+)
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
-from wisecrowd.io.feature_roles import wanted_columns
-from wisecrowd.io.features import Asked, features_in
-from wisecrowd.io.ids import GivenIds
+from wisecrowd.annotations.vocabulary import positions
+from wisecrowd.io.feature_columns import Asked
+from wisecrowd.io.features import features_in
+from wisecrowd.io.ids import GivenIds, read_ids
 from wisecrowd.io.sources import errors_that_name
+
+LEFT_OUT = "the item is one of those to leave out"
 
 
 class FeatureTable(NamedTuple):
@@ -99,8 +109,7 @@ def read_feature_table(
     >>> table.to_frame().loc["b"].to_dict()
     {'width': 3.0, 'height': 4.0}
     """
-    left = tuple(wanted_columns(leave_out) or ())
-    found = features_in(path, Asked(item, key, wanted_columns(columns), left, ids))
+    found = features_in(path, Asked.by_user(item, ids, key, columns, leave_out))
     items = np.arange(len(found.X)) if found.ids is None else found.ids
     return FeatureTable(
         Path(path),
@@ -147,3 +156,47 @@ def join_note(annotations: Annotations, table: FeatureTable) -> str:
     """Say what was read, and how many of the items have no answer."""
     n_silent = int((annotations.codes.n_per_item == 0).sum())
     return f"{table}; {n_silent:,} of them have no answer" if n_silent else str(table)
+
+
+def without_items(
+    path: str | PathLike[str],
+    annotations: Annotations,
+    table: FeatureTable | None = None,
+) -> tuple[Annotations, FeatureTable | None, list[str]]:
+    """Return answers and features without the items that a file names, and notes.
+
+    The file is one for :func:`~wisecrowd.io.ids.read_ids`. Numbers and text are
+    compared as text. The `report` counts the answers that are left out.
+    """
+    with errors_that_name(path):
+        ids = np.unique(vocabulary_values(read_ids(path), "item"))
+        of_answers = positions(annotations.items, ids)
+        found = [of_answers]
+        if table is not None:
+            found.append(positions(vocabulary_values(table.items, "item"), ids))
+        known = np.isin(np.arange(len(ids)), np.concatenate(found))
+        if not known.any():
+            raise InputError(
+                f"none of its ids is an item: the file has {listed(ids, 3)}, the "
+                f"answers are about {listed(annotations.items, 3)}. Give one id per "
+                f"line, or a table with a column 'item'."
+            )
+        if (of_answers >= 0).all():
+            raise InputError("it names all items, so that nothing is left to fit.")
+    if table is not None:
+        keep = found[1] < 0
+        table = table._replace(X=table.X[keep], items=table.items[keep])
+    left = annotations.subset(items=annotations.items[of_answers < 0])
+    n_gone = len(annotations) - len(left)
+    report = annotations.report
+    if report is not None and n_gone:
+        more = {**report.left_out, LEFT_OUT: n_gone}
+        report = replace(report, n_kept=report.n_kept - n_gone, left_out=more)
+        left = replace(left, report=report)
+    n_known, unknown = int(known.sum()), ids[~known]
+    are = "is" if n_known == 1 else "are"
+    notes = [f"{path}: {counted(n_known, 'item')} {are} left out of the fit."]
+    if len(unknown):
+        are = "is not an item" if len(unknown) == 1 else "are not items"
+        notes.append(f"{path}: {counted(len(unknown), 'id')} {are}: {listed(unknown)}.")
+    return left, table, notes

@@ -2,9 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
@@ -20,9 +23,11 @@ from wisecrowd.annotations.headers import (
     first_named,
     plain,
 )
-from wisecrowd.io.columns import Coded, Coder, check_record, coded
+from wisecrowd.annotations.vocabulary import Coded
+from wisecrowd.io.columns import Coder, check_record, coded
+from wisecrowd.io.contents import json_columns, json_records, parsed, whole_table
 from wisecrowd.io.raw import EMPTY_IS_NAME, METADATA, RawAnnotations, gold_of_rows
-from wisecrowd.io.sources import Source, json_columns, json_records, parsed, whole_table
+from wisecrowd.io.sources import Source
 
 ID_NAMES = ("classification_id", "assignment_id", "annotation_id", "answer_id")
 """The columns that number the answers: exports that overlap have some of them twice."""
@@ -38,10 +43,10 @@ def long_text(source: Source, given: Given) -> RawAnnotations:
     again: Counter[str] = Counter()
     table = whole_table(source, list(dict.fromkeys(names.values())), again)
     columns = {role: coded(table[name]) for role, name in names.items()}
-    found = _found(columns, names, f"long {source.form}", typed=False)
+    found = _found(columns, names, f"long {source.form}", source.columns, given)
     found.left_out.update(again)
     found.n_rows += again.total()
-    return _checked_roles(found, names, source.columns, given)
+    return replace(found, typed=frozenset())
 
 
 def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
@@ -55,9 +60,8 @@ def long_parquet(path: Path, schema: Any, given: Given) -> RawAnnotations:
         )
         for role, name in names.items()
     }
-    found = _found(columns, names, "long Parquet")
-    found.options = kept or {}
-    return _checked_roles(found, names, schema.names, given)
+    found = _found(columns, names, "long Parquet", schema.names, given)
+    return replace(found, options=kept or {})
 
 
 def stored_names(schema: Any) -> dict[str, Any] | None:
@@ -74,12 +78,18 @@ def stored_names(schema: Any) -> dict[str, Any] | None:
     return {str(name): names for name, names in content.items()}
 
 
-def long_json_lines(source: Source, given: Given) -> RawAnnotations:
-    """Read JSON lines with Arrow; line by line if a column has several types."""
-    _, first = next(json_records(source))
+def long_json(rows: Source | list[Any], given: Given) -> RawAnnotations:
+    """Read a list of records, or JSON lines: with Arrow, or else line by line.
+
+    Arrow reads no column that has several types.
+    """
+    if not isinstance(rows, Source):
+        numbered = enumerate(rows, start=1)
+        return _found(*record_columns(numbered, given, "record"), "long JSON")
+    _, first = next(json_records(rows))
     if isinstance(first, dict):
         names = long_columns(first, given)
-        table = json_columns(source, {name: first.get(name) for name in names.values()})
+        table = json_columns(rows, {name: first.get(name) for name in names.values()})
         if table is not None:
             empty_is_name = first.get(EMPTY_IS_NAME) is True
             columns = {
@@ -87,12 +97,8 @@ def long_json_lines(source: Source, given: Given) -> RawAnnotations:
                 for role, name in names.items()
             }
             return _found(columns, names, "long JSON lines")
-    return _records(json_records(source), given, "long JSON lines", "line")
-
-
-def long_json(records: Iterable[Any], given: Given) -> RawAnnotations:
-    """Read a list of records."""
-    return _records(enumerate(records, start=1), given, "long JSON", "record")
+    records = json_records(rows)
+    return _found(*record_columns(records, given, "line"), "long JSON lines")
 
 
 def json_rows(content: Any) -> list[Any] | None:
@@ -112,23 +118,22 @@ def json_rows(content: Any) -> list[Any] | None:
         return _rows(content)
     rows = list(content.values())
     by_index = all(isinstance(row, dict) and _has_roles(row) for row in rows)
-    counted = list(content) == [str(i) for i in range(len(rows))]
-    return rows if by_index or (counted and _all_name_items(rows)) else None
+    numbered = list(content) == [str(i) for i in range(len(rows))] and all(
+        isinstance(row, dict) and first_named(row, ALIASES["item"]) is not None
+        for row in rows
+    )
+    return rows if by_index or numbered else None
 
 
 def long_columns(columns: Iterable[str], given: Given) -> dict[str, str]:
     """Return the names of the columns of item, annotator, answer and, if any, gold."""
-    columns = list(columns)
-    roles = {role: given.get(role) for role in ROLES}
-    gold = given.get("gold")
+    columns, gold = list(columns), given.get("gold")
     if gold is not None:
         check_column(gold, columns, "gold class")
-    names = dict(
-        zip(
-            ROLES, column_names([c for c in columns if c != gold], **roles), strict=True
-        )
-    )
-    others = [name for name in columns if name not in names.values()]
+    roles = {role: given.get(role) for role in ROLES}
+    found = column_names([c for c in columns if c != gold], **roles)
+    names = dict(zip(ROLES, found, strict=True))
+    others = [name for name in columns if name not in found]
     more = {
         "gold": gold or first_named(others, GOLD_NAMES),
         "id": first_named(others, ID_NAMES),
@@ -140,63 +145,58 @@ def long_columns(columns: Iterable[str], given: Given) -> dict[str, str]:
 
 
 def _found(
-    columns: Mapping[str, Coded], names: Names, form: str, *, typed: bool = True
+    columns: Mapping[str, Coded],
+    names: Names,
+    form: str,
+    known: Iterable[str] = (),
+    given: Given = MappingProxyType({}),
 ) -> RawAnnotations:
+    """Return what was found; `known` are all columns, some of which could be meant.
+
+    A row whose id and content were in an earlier row is left out.
+    """
     n_rows = len(columns["item"].codes)
-    columns = _without_same(columns)
-    item, annotator, answer = (columns[role] for role in ROLES)
-    used = listed(names[role] for role in ROLES)
+    again = np.zeros(n_rows, dtype=bool)
+    if "id" in columns:
+        rows = pd.DataFrame({role: columns[role].codes for role in (*ROLES, "id")})
+        again = rows.duplicated().to_numpy() & (columns["id"].codes >= 0)
+    if again.any():
+        columns = {k: c._replace(codes=c.codes[~again]) for k, c in columns.items()}
     found = RawAnnotations(
         form,
-        item,
-        annotator,
-        answer,
+        columns["item"],
+        columns["annotator"],
+        columns["answer"],
         n_rows=n_rows,
-        notes=[f"item, annotator and answer are the columns {used}."],
-        typed=frozenset(ROLES if typed else ()),
+        notes=[
+            f"item, annotator and answer are the columns "
+            f"{listed(names[role] for role in ROLES)}."
+        ],
+        typed=frozenset(ROLES),
     )
-    n_same = n_rows - len(item.codes)
-    if n_same:
-        found.left_out[f"the same {names['id']} again"] = n_same
+    if again.any():
+        found.left_out[f"the same {names['id']} again"] = int(again.sum())
     if "gold" in columns:
-        found.gold = gold_of_rows(item, columns["gold"])
+        found.gold = gold_of_rows(found.item, columns["gold"])
         found.notes.append(
             f"{len(found.gold):,} gold classes are from the column {names['gold']!r}."
         )
-    return found
-
-
-def _checked_roles(
-    found: RawAnnotations, names: Names, columns: Iterable[str], given: Given
-) -> RawAnnotations:
-    """Say which other columns could be meant; refuse numbers of rows as items."""
-    others = [name for name in columns if name not in names.values()]
-    item, n_rows = names["item"], len(found.item.codes)
+    others = [name for name in known if name not in names.values()]
+    item, n_left = names["item"], len(found.item.codes)
     by_name = given.get("item") is None and plain(item) in ROW_NAMES
-    if others and by_name and n_rows >= FEW and len(found.item.names) == n_rows:
+    if others and by_name and n_left >= FEW and len(found.item.names) == n_left:
         raise InputError(
             f"the column {named(item)} is different in every row: it numbers the rows, "
             f"not the items. The others are {listed(others, 20)}. Name the column of "
             f"the items with item=."
         )
     for role in ROLES:
-        spare = also_named(others, role, names.values())
+        spare = also_named(others, role)
         if spare and given.get(role) is None:
             found.notes.append(
                 f"{listed(spare, 5)} could be the {role} too. Choose with {role}=."
             )
     return found
-
-
-def _without_same(columns: Mapping[str, Coded]) -> Mapping[str, Coded]:
-    """Return the columns without rows whose id and content were in an earlier row."""
-    if "id" not in columns:
-        return columns
-    rows = pd.DataFrame({role: columns[role].codes for role in (*ROLES, "id")})
-    again = rows.duplicated().to_numpy() & (columns["id"].codes >= 0)
-    if not again.any():
-        return columns
-    return {role: c._replace(codes=c.codes[~again]) for role, c in columns.items()}
 
 
 def _has_roles(names: Iterable[str]) -> bool:
@@ -224,13 +224,6 @@ def _is_numbered(content: Mapping[str, Any]) -> bool:
     return all(list(column) == rows for column in columns)
 
 
-def _all_name_items(rows: Iterable[Any]) -> bool:
-    return all(
-        isinstance(row, dict) and first_named(row, ALIASES["item"]) is not None
-        for row in rows
-    )
-
-
 def _split_rows(content: Mapping[str, Any]) -> list[Any]:
     """Return the rows of ``to_json(orient="split")`` or ``orient="table"``."""
     names, data = content.get("columns"), content["data"]
@@ -251,36 +244,30 @@ def _split_rows(content: Mapping[str, Any]) -> list[Any]:
 
 def _rows(content: dict[str, Any]) -> list[dict[str, Any]]:
     """Turn columns, each a list or a dict by row, into records."""
-    columns = [c.values() if isinstance(c, dict) else c for c in content.values()]
+    whole = all(isinstance(c, list | dict) for c in content.values())
     lengths = {
         name: len(c) if isinstance(c, list | dict) else 1 for name, c in content.items()
     }
-    whole = all(isinstance(c, list | dict) for c in content.values())
     if not whole or len(set(lengths.values())) > 1:
         raise InputError(
             f"the columns are lists of the same length, and here they are not: "
             f"{str(lengths)[:200]}."
         )
-    rows = zip(*columns, strict=True)
-    return [dict(zip(content, row, strict=True)) for row in rows]
-
-
-def _records(
-    records: Iterable[tuple[int, Any]], given: Given, form: str, word: str
-) -> RawAnnotations:
-    """Return the annotations in a list of records."""
-    columns, names = record_columns(records, lambda r: long_columns(r, given), word)
-    return _found(columns, names, form)
+    columns = [c.values() if isinstance(c, dict) else c for c in content.values()]
+    return [dict(zip(content, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def record_columns(
-    records: Iterable[tuple[int, Any]], named: Callable[[Any], Names], word: str
+    records: Iterable[tuple[int, Any]],
+    given: Given,
+    word: str,
+    named_in: Callable[[Any, Given], Names] = long_columns,
 ) -> tuple[dict[str, Coded], Names]:
     """Return the columns of numbered JSON records, and their names.
 
-    `named` returns the name of each column, from the first record. `word` is what a
-    record is called in messages: line or record. An empty text is a missing value,
-    unless the first record says otherwise.
+    `named_in` finds them in the first record. `word` is what a record is called in
+    messages: line or record. An empty text is a missing value, unless the first record
+    says otherwise.
     """
     names: Names = {}
     missing: Any = ""
@@ -288,7 +275,7 @@ def record_columns(
     for number, record in records:
         check_record(record, f"{word} {number:,}")
         if not names:
-            names = named(record)
+            names = named_in(record, given)
             coders = {role: Coder() for role in names}
             missing = None if record.get(EMPTY_IS_NAME) is True else ""
         for role, name in names.items():

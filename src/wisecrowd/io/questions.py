@@ -1,34 +1,32 @@
 """The questions of an export, and the choice of one of them."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from wisecrowd._checks import InputError, counted, listed, named
 from wisecrowd.io.columns import Coder
+from wisecrowd.io.contents import HEADER_AGAIN, table_rows
 from wisecrowd.io.raw import RawAnnotations
+from wisecrowd.io.sources import Source
+
+SAME = "the same assignment again"
 
 
+@dataclass
 class Question:
-    """The answers to one question of an export, and what could not be used.
+    """The answers to one question of an export: three columns, and those of experts.
 
-    Attributes
-    ----------
-    title : str
-        The text of the question.
-    item, annotator, answer : Coder
-        One entry per answer.
-    gold : dict
-        From item to the list of answers by experts.
-    left_out : Counter
-        The number of answers that could not be used, per reason.
+    `left_out` counts the answers that could not be used, per reason.
     """
 
-    def __init__(self, title: str = "") -> None:
-        self.title = title
-        self.item, self.annotator, self.answer = Coder(), Coder(), Coder()
-        self.gold: dict[Any, list[Any]] = {}
-        self.left_out: Counter[str] = Counter()
+    title: str = ""
+    item: Coder = field(default_factory=Coder)
+    annotator: Coder = field(default_factory=Coder)
+    answer: Coder = field(default_factory=Coder)
+    gold: dict[Any, list[Any]] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def add(self, item: Any, annotator: Any, answer: Any) -> None:
         """Add an answer."""
@@ -64,6 +62,37 @@ class Question:
         return self.answer.n_names > max(10, len(self.answer) / 2)
 
 
+@dataclass
+class Export:
+    """All questions of an export, and the rows of which no answer was made."""
+
+    questions: dict[str, Question] = field(
+        default_factory=lambda: defaultdict(Question)
+    )
+    left_out: Counter[str] = field(default_factory=Counter)
+    n_rows: int = 0
+    seen: set[int] = field(default_factory=set)
+
+    def rows(
+        self, source: Source, columns: Iterable[str], number: str
+    ) -> Iterator[tuple[str, dict[str, str]]]:
+        """Yield the place of each assignment and its values; each one once."""
+        names = list(dict.fromkeys(c for c in columns if c in source.columns))
+        for place, row in table_rows(source, names, self.left_out):
+            self.n_rows += 1
+            if is_again(row, row.get(number), self.seen):
+                self.left_out[SAME] += 1
+            else:
+                yield place, row
+        self.n_rows += self.left_out[HEADER_AGAIN]
+
+    def found(self, form: str, name: str, notes: Sequence[str]) -> RawAnnotations:
+        """Return the answers to the chosen question, and the notes about them."""
+        made = from_question(form, self.questions[name], self.n_rows, notes)
+        made.left_out.update(+self.left_out)
+        return made
+
+
 def chosen_question(
     questions: Mapping[str, Question], wanted: str | None
 ) -> tuple[str, list[str]]:
@@ -96,8 +125,13 @@ def chosen_question(
 def from_question(
     form: str, question: Question, n_rows: int, notes: Sequence[str] = ()
 ) -> RawAnnotations:
-    """Return the answers to the chosen question, and the notes about them."""
-    gold, more = _agreed(question.gold)
+    """Return the answers to a question; gold is what all experts say of an item."""
+    gold = {i: given[0] for i, given in question.gold.items() if len(set(given)) == 1}
+    split = [item for item in question.gold if item not in gold]
+    more = [
+        f"{len(split):,} items have more than one gold answer, and therefore no gold "
+        f"class: {listed(split, 3)}."
+    ] * bool(split)
     return RawAnnotations(
         form,
         question.item.coded(),
@@ -113,12 +147,10 @@ def from_question(
 def note_of_items(used: str, others: Iterable[str]) -> list[str]:
     """Say what names the items, and what else could: features may have those names."""
     others = [name for name in others if name != used]
-    if not others:
-        return []
     return [
         f"items are named by {named(used)}; {listed(others, 5)} could name them too. "
         f"Choose with item=."
-    ]
+    ] * bool(others)
 
 
 def note_gold_answers(found: RawAnnotations, why: str, which: str) -> None:
@@ -165,16 +197,3 @@ def _named_question(questions: Mapping[str, Question], wanted: str) -> str:
         return titled[0]
     known = "; ".join(_described(name, q) for name, q in list(questions.items())[:20])
     raise InputError(f"there is no task {wanted!r}; there are {known}.")
-
-
-def _agreed(gold: Mapping[Any, list[Any]]) -> tuple[dict[Any, Any], list[str]]:
-    """Return the gold classes of items whose gold answers agree, and a note."""
-    agreed = {item: given[0] for item, given in gold.items() if len(set(given)) == 1}
-    n_split = len(gold) - len(agreed)
-    if not n_split:
-        return agreed, []
-    split = [item for item in gold if item not in agreed]
-    return agreed, [
-        f"{n_split:,} items have more than one gold answer, and therefore no gold "
-        f"class: {listed(split, 3)}."
-    ]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,11 @@ import pandas as pd
 from wisecrowd._checks import InputError, counted, listed, vocabulary_values
 from wisecrowd._types import Array, Ids
 from wisecrowd.annotations import Annotations, Repeats
+from wisecrowd.annotations.headers import ROLES
 from wisecrowd.annotations.read_report import ReadReport
-from wisecrowd.io.columns import Coded, checked_column, retyped_column
-from wisecrowd.io.renaming import renamed, written
-from wisecrowd.io.version_notes import choice_notes
+from wisecrowd.annotations.vocabulary import Coded
+from wisecrowd.io.columns import checked_column, merged, retyped_column
+from wisecrowd.io.renaming import choice_notes, renamed, written
 
 METADATA = b"wisecrowd"  # the key in Parquet files that holds the list of classes
 EMPTY_IS_NAME = "empty_is_name"
@@ -23,30 +24,11 @@ EMPTY_IS_NAME = "empty_is_name"
 
 @dataclass
 class RawAnnotations:
-    """Three columns, the gold classes, and what to report.
+    """Three columns with an entry per answer, the gold classes, and what to report.
 
-    Attributes
-    ----------
-    format : str
-        The format of the file, for the report.
-    item, annotator, answer : Coded
-        One entry per answer.
-    gold : dict
-        From item to class.
-    n_rows : int
-        The number of rows of the file.
-    left_out, notes
-        As in :class:`ReadReport`.
-    typed : set of str
-        The columns whose values have types in the file. The others are text, in which
-        whole numbers are recognised.
-    keep_annotators : bool
-        Whether annotators without an answer are kept.
-    options : dict
-        The classes and answers that are listed in the file.
-    by_version : dict
-        From version and answer to the number of times it was given, if the questions
-        of the file have versions.
+    Columns that are not `typed` are text, in which whole numbers are recognised.
+    `options` are the classes and answers that the file lists. `by_version` counts each
+    answer in each version of a workflow.
     """
 
     format: str
@@ -73,24 +55,19 @@ def joined(parts: Sequence[RawAnnotations]) -> RawAnnotations:
     typed = frozenset.intersection(*(part.typed for part in parts))
     columns = {
         what: _concatenated([getattr(part, what) for part in parts], what in typed)
-        for what in ("item", "annotator", "answer")
+        for what in ROLES
     }
-    left_out: Counter[str] = Counter()
-    by_version: Counter[tuple[str, str]] = Counter()
-    for part in parts:
-        left_out.update(part.left_out)
-        by_version.update(part.by_version)
     return RawAnnotations(
         " and ".join(dict.fromkeys(part.format for part in parts)),
         **columns,
         n_rows=sum(part.n_rows for part in parts),
         gold=_joined_gold(parts, typed),
-        left_out=left_out,
+        left_out=sum((part.left_out for part in parts), Counter()),
         notes=list(dict.fromkeys(note for part in parts for note in part.notes)),
         typed=typed,
         keep_annotators=any(part.keep_annotators for part in parts),
         options=_joined_options(parts),
-        by_version=by_version,
+        by_version=sum((Counter(part.by_version) for part in parts), Counter()),
     )
 
 
@@ -126,24 +103,29 @@ def annotations_from(
     answers = found.options.get("answers") if answers is None else answers
     found = _typed(found, with_text_answers=_are_text(classes) or _are_text(answers))
     rows = _kept_rows(found)
-    columns = [
-        _categorical(c, rows) for c in (found.item, found.annotator, found.answer)
-    ]
-    made = Annotations.from_triples(
-        *columns,
-        items=_whole_vocabulary(columns[0], found.item, found.gold),
-        annotators=_whole_vocabulary(columns[1], found.annotator, {})
-        if found.keep_annotators
-        else None,
+    made = Annotations.from_codes(
+        _vocabulary(found.item, rows, "item", list(found.gold), keep=True),
+        _vocabulary(found.annotator, rows, "annotator", keep=found.keep_annotators),
+        _vocabulary(found.answer, rows, "answer"),
         classes=classes,
         answers=answers,
         gold=found.gold or None,
     )
+    single = made.without_repeats(drop_repeats) if drop_repeats else made
+    if len(single) < len(made):
+        why = f"repeats an answer (drop_repeats={drop_repeats!r})"
+        found.left_out[why] += len(made) - len(single)
     found.notes += [] if drop_repeats else _repeat_notes(made)
-    if drop_repeats:
-        made = _without_repeats(made, drop_repeats, found.left_out)
-    found.notes += _notes_of(made)
-    return replace(made, report=_report(found, path, len(made)))
+    found.notes += _notes_of(single)
+    report = ReadReport(
+        path=str(path),
+        format=found.format,
+        n_rows=found.n_rows,
+        n_kept=len(single),
+        left_out=dict(found.left_out),
+        notes=tuple(found.notes),
+    )
+    return replace(single, report=report)
 
 
 # -- inside ---------------------------------------------------------------------
@@ -199,22 +181,18 @@ def _are_text(values: Ids | None) -> bool:
 
 def _typed(found: RawAnnotations, *, with_text_answers: bool) -> RawAnnotations:
     """Return typed columns; gold gets the types of the items and of the answers."""
-    item, items = _column_and_gold(found, "item", list(found.gold.keys()))
-    answer, classes = found.answer, list(found.gold.values())
-    if not with_text_answers or "answer" in found.typed:
-        answer, classes = _column_and_gold(found, "answer", classes)
-    annotator, _ = _column_and_gold(found, "annotator", [])
-    gold = dict(zip(items, classes, strict=True))
-    return replace(found, item=item, annotator=annotator, answer=answer, gold=gold)
-
-
-def _column_and_gold(
-    found: RawAnnotations, what: str, gold: list[Any]
-) -> tuple[Coded, list[Any]]:
-    column: Coded = getattr(found, what)
-    if what in found.typed:
-        return checked_column(column, what), gold
-    return retyped_column(column, what, gold)
+    gold = {"item": list(found.gold), "answer": list(found.gold.values())}
+    columns: dict[str, Any] = {}
+    for what in ("item", "answer", "annotator"):
+        column: Coded = getattr(found, what)
+        if what in found.typed:
+            columns[what] = checked_column(column, what)
+        elif what == "answer" and with_text_answers:
+            columns[what] = merged(column, column.names)
+        else:
+            columns[what], gold[what] = retyped_column(column, what, gold.get(what, ()))
+    known = zip(gold["item"], gold["answer"], strict=True)
+    return replace(found, **columns, gold=dict(known))
 
 
 def _kept_rows(found: RawAnnotations) -> Array:
@@ -235,83 +213,60 @@ def _kept_rows(found: RawAnnotations) -> Array:
     return kept
 
 
-def _categorical(column: Coded, rows: Array) -> pd.Series:
-    codes = column.codes if rows.all() else column.codes[rows]
-    kind = pd.CategoricalDtype(pd.Index(column.names))
-    return pd.Series(pd.Categorical.from_codes(codes, dtype=kind))
+def _vocabulary(
+    column: Coded,
+    rows: Array,
+    what: str,
+    more: Sequence[Any] = (),
+    *,
+    keep: bool = False,
+) -> Coded:
+    """Return the rows of a column; the sorted names are those of these rows.
 
-
-def _whole_vocabulary(
-    kept: pd.Series, column: Coded, gold: Mapping[Any, Any]
-) -> Array | None:
-    """Return the sorted names, if some of them occur in no row that is kept."""
-    used = np.bincount(kept.cat.codes, minlength=len(column.names)) > 0
-    extra = (
-        []
-        if not gold
-        else list(pd.Index(list(gold)).difference(pd.Index(column.names)))
-    )
-    if used.all() and not extra:
-        return None
-    both = [*column.names.tolist(), *extra]
-    return np.sort(vocabulary_values(both, "item"))
-
-
-def _without_repeats(
-    made: Annotations, keep: Literal["first", "last"], left_out: Counter[str]
-) -> Annotations:
-    single = made.without_repeats(keep)
-    n_repeats = len(made) - len(single)
-    if n_repeats:
-        left_out[f"repeats an answer (drop_repeats={keep!r})"] += n_repeats
-    return single
+    With `keep`, they are all names of the column, and `more`.
+    """
+    codes = column.codes[rows]
+    used = np.bincount(codes, minlength=len(column.names)) > 0
+    names = column.names
+    if keep:
+        more = [*pd.Index(more).difference(pd.Index(names))] if more else []
+        names = vocabulary_values([*names.tolist(), *more], what) if more else names
+    elif not used.all():
+        codes, names = (np.cumsum(used) - 1)[codes], names[used]
+    order = np.argsort(names, kind="stable")
+    rank = np.argsort(order)
+    return Coded(rank[codes], vocabulary_values(names[order], what))
 
 
 def _repeat_notes(made: Annotations) -> list[str]:
     """Say how many answers are not the first of an annotator about an item."""
     pair = made.item.astype(np.int64) * len(made.annotators) + made.annotator
     rows = pd.DataFrame({"pair": pair, "answer": made.answer})
-    n_repeats = int(rows["pair"].duplicated().sum())
+    n_repeats, n_same = (
+        int(rows["pair"].duplicated().sum()),
+        int(rows.duplicated().sum()),
+    )
     if not n_repeats:
         return []
-    n_same = int(rows.duplicated().sum())
-    are, give = ("is", "gives") if n_repeats == 1 else ("are", "give")
-    if n_same < n_repeats:
-        gives = "gives" if n_same == 1 else "give"
-        detail = f"{n_same:,} of them {gives} the same answer again"
-    else:
-        all_of = "it" if n_repeats == 1 else "all of them"
-        detail = f"{all_of} {give} the same answer again"
+    which = "all of them" if n_repeats > 1 else "it"
+    which = which if n_same == n_repeats else f"{n_same:,} of them"
     return [
-        f"{counted(n_repeats, 'answer')} {are} by an annotator who had already "
-        f"answered the item; {detail}. Each counts. With drop_repeats='first' (or "
-        f"'last'), {len(made) - n_repeats:,} of {len(made):,} answers would be "
-        f"left: one per annotator and item."
+        f"{counted(n_repeats, 'answer')} {'is' if n_repeats == 1 else 'are'} by an "
+        f"annotator who had already answered the item; {which} "
+        f"{'gives' if n_same == 1 else 'give'} the same answer again. Each counts. "
+        f"With drop_repeats='first' (or 'last'), {len(made) - n_repeats:,} of "
+        f"{len(made):,} answers would be left: one per annotator and item."
     ]
 
 
 def _notes_of(made: Annotations) -> list[str]:
     n_bare = int((made.codes.n_per_item == 0).sum())
-    notes = []
-    if n_bare:
-        notes.append(f"{counted(n_bare, 'item')} without an answer: kept.")
+    bare = [f"{counted(n_bare, 'item')} without an answer: kept."] if n_bare else []
     folded: dict[str, list[Any]] = {}
     for answer in made.answers.tolist():
         folded.setdefault(" ".join(str(answer).split()).casefold(), []).append(answer)
-    notes += [
+    return bare + [
         f"the answers {listed(same)} differ only in blanks or capitals."
         for same in folded.values()
         if len(same) > 1
     ]
-    return notes
-
-
-def _report(found: RawAnnotations, path: Any, n_kept: int) -> ReadReport:
-    return ReadReport(
-        path=str(path),
-        format=found.format,
-        n_rows=found.n_rows,
-        n_kept=n_kept,
-        left_out=dict(found.left_out),
-        notes=tuple(found.notes),
-    )

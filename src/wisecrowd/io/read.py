@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from glob import glob
 from os import PathLike
@@ -15,12 +15,12 @@ from wisecrowd._checks import InputError, listed, one_of
 from wisecrowd._types import Ids
 from wisecrowd.annotations import Annotations, Repeats
 from wisecrowd.annotations.headers import ROLES
+from wisecrowd.io.contents import json_content, json_records
 from wisecrowd.io.feature_roles import wanted_columns
 from wisecrowd.io.long_tables import (
     json_rows,
     long_columns,
     long_json,
-    long_json_lines,
     long_parquet,
     long_text,
 )
@@ -33,8 +33,6 @@ from wisecrowd.io.sources import (
     chained,
     errors_of_parquet,
     errors_that_name,
-    json_content,
-    json_records,
     recognised,
     sample_rows,
 )
@@ -46,10 +44,6 @@ from wisecrowd.io.wide_tables import (
     wide_text,
 )
 
-TEXT_READERS: dict[str, Callable[[Source, Any], RawAnnotations]] = {
-    "long": long_text,
-    "wide": wide_text,
-}
 TABLE_PLATFORMS: dict[str, Any] = {
     "zooniverse": zooniverse,
     "mturk": mturk,
@@ -67,6 +61,12 @@ OPTIONS_OF = {
 """The formats, and the options that apply to each."""
 ENDINGS = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".json", ".jsonl", ".ndjson")
 """How the names of the files end that are read from a folder."""
+NO_FILE = "a {} is no file. Give a path, or a list of paths."
+NUMBERED = " If the file has no header, add a first line such as item,annotator,answer."
+NOT_LONG = (
+    " If there is a column per annotator, name these columns with annotators=, or pass "
+    "format='wide'."
+)
 Options = Mapping[str, Any]
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
@@ -181,9 +181,7 @@ def files_in(path: Any) -> list[Any]:
     if isinstance(path, str | PathLike):
         return _files_of(path)
     if not isinstance(path, Iterable):
-        raise InputError(
-            f"a {type(path).__name__} is no file. Give a path, or a list of paths."
-        )
+        raise InputError(NO_FILE.format(type(path).__name__))
     files = [file for one in path for file in _files_of(one)]
     if not files:
         raise InputError("no file was given. Give a path, or a list of paths.")
@@ -196,18 +194,16 @@ def files_in(path: Any) -> list[Any]:
 
 def _files_of(path: Any) -> list[Any]:
     if not isinstance(path, str | PathLike):
-        raise InputError(
-            f"a {type(path).__name__} is no file. Give a path, or a list of paths."
-        )
+        raise InputError(NO_FILE.format(type(path).__name__))
     place = Path(path).expanduser()
     if place.is_dir():
         return _files_of_folder(path, place)
-    if re.search(r"[*?]|\[.+\]", place.name) and not place.exists():
-        found = sorted(glob(str(place)))
-        if not found:
-            raise InputError(f"{path}: no file has such a name.")
-        return found
-    return [path]
+    if not re.search(r"[*?]|\[.+\]", place.name) or place.exists():
+        return [path]
+    found = sorted(glob(str(place)))
+    if not found:
+        raise InputError(f"{path}: no file has such a name.")
+    return list(found)
 
 
 def _files_of_folder(path: Any, folder: Path) -> list[Any]:
@@ -255,11 +251,10 @@ def _of_one_form(sources: Sequence[Source], form: str | None) -> list[list[Sourc
         key: Any = place
         if source.kind == "table":
             with errors_that_name(source.shown):
-                platform = (
-                    form if form in TABLE_PLATFORMS else platform_of(source.columns)
-                )
-            key = platform or frozenset(source.columns)
-            key = key if source.with_header else place
+                known = form in TABLE_PLATFORMS
+                platform = form if known else platform_of(source.columns)
+            if source.with_header:
+                key = platform or frozenset(source.columns)
         groups.setdefault(key, []).append(source)
     return list(groups.values())
 
@@ -268,29 +263,26 @@ def _of_one_form(sources: Sequence[Source], form: str | None) -> list[list[Sourc
 
 
 def _found(source: Source, form: str | None, given: Options) -> RawAnnotations:
-    if source.kind == "parquet":
-        return _from_parquet(source, form, given)
-    if source.kind in ("json", "jsonl"):
-        return _from_json(source, form, given)
-    if source.kind != "table":
+    if source.kind not in READERS:
         raise InputError(
             f"this is a {source.kind} file, which cannot hold annotations. (A "
             f"spreadsheet is a zip file: save it as CSV.)"
         )
-    return _from_text(source, form, given)
+    return READERS[source.kind](source, form, given)
 
 
 def _from_text(source: Source, form: str | None, given: Options) -> RawAnnotations:
     form = form or platform_of(source.columns)
     if form is None:
-        rows = sample_rows(source.parts[0] if source.parts else source)
-        columns = source.parts[0].columns if source.parts else source.columns
-        form = _shape(columns, rows, given, with_header=source.with_header)
+        first = source.parts[0] if source.parts else source
+        with_header = source.with_header
+        form = _shape(first.columns, sample_rows(first), given, with_header=with_header)
     options = _options(form, given)
-    if form == "wide" and source.parts:  # an item may have a row in each
-        return joined([wide_text(part, options) for part in source.parts])
-    if form in TEXT_READERS:
-        return TEXT_READERS[form](source, options)
+    if form == "long":
+        return long_text(source, options)
+    if form == "wide":  # an item may have a row in each part
+        parts = [replace(part, named=False) for part in source.parts]
+        return joined([wide_text(part, options) for part in parts or [source]])
     if form not in TABLE_PLATFORMS:
         raise InputError(f"format={form!r} is JSON, and this file is a table.")
     if not TABLE_PLATFORMS[form].recognises(source.columns):
@@ -306,10 +298,9 @@ def _from_parquet(source: Source, form: str | None, given: Options) -> RawAnnota
         file = pq.ParquetFile(source.path)
     if not file.metadata.num_rows:
         raise InputError("there are no rows in it.")
-    source = replace(source, columns=tuple(file.schema_arrow.names))
     first = next(file.iter_batches(1000)).to_pydict()
     rows = list(zip(*first.values(), strict=True))
-    form = form or _shape(source.columns, rows, given)
+    form = form or _shape(file.schema_arrow.names, rows, given)
     options = _options(form, given)
     if form == "long":
         return long_parquet(source.path, file.schema_arrow, options)
@@ -322,7 +313,7 @@ def _from_json(source: Source, form: str | None, given: Options) -> RawAnnotatio
     if source.kind == "jsonl":
         _, first = next(json_records(source))
         if form == "long" or (form is None and _is_long(first, given)):
-            return long_json_lines(source, _options("long", given))
+            return long_json(source, _options("long", given))
         content: Any = [record for _, record in json_records(source)]
         alone = content[0] if len(content) == 1 else None
         if json_rows(alone) is not None or peerannot.recognises(alone):
@@ -340,32 +331,30 @@ def _from_json(source: Source, form: str | None, given: Options) -> RawAnnotatio
         raise InputError(f"format={form!r} is a table, and this file is JSON.")
     if rows is None:
         raise InputError(_unknown_json(content))
-    return (long_json if form == "long" else wide_json)(rows, options)
+    if form == "wide":
+        return wide_json(rows, options)
+    return long_json(rows, options)
 
 
 def _is_long(record: Any, given: Options) -> bool:
     """Return whether the first of several records has the columns of a long table."""
-    if not isinstance(record, dict):
-        return True  # refused by the reader, with the line
-    try:
-        long_columns(record, given)
+    try:  # what is no record is refused by the reader, with the line
+        return not isinstance(record, dict) or bool(long_columns(record, given))
     except InputError:
         return False
-    return True
 
 
 def _options(form: str, given: Options) -> Options:
     """Return the options of this format; raise an error about others."""
-    unknown = [
-        k for k, v in given.items() if v is not None and k not in OPTIONS_OF[form]
-    ]
+    own = OPTIONS_OF[form]
+    unknown = [k for k, v in given.items() if v is not None and k not in own]
     if unknown:
-        own = ", ".join(f"{name}=" for name in OPTIONS_OF[form])
+        shown = ", ".join(f"{name}=" for name in own)
         raise InputError(
             f"{unknown[0]}={given[unknown[0]]!r} is not an option of the format "
-            f"{form!r}; its options are {own or 'none'}."
+            f"{form!r}; its options are {shown or 'none'}."
         )
-    return {name: given[name] for name in OPTIONS_OF[form]}
+    return {name: given[name] for name in own}
 
 
 def platform_of(columns: Iterable[Any]) -> str | None:
@@ -393,17 +382,16 @@ def _json_form(content: Any, rows: list[Any] | None, given: Options) -> str:
         return "label_studio"
     if rows is not None:
         columns = keys_of(rows)
-        values = [tuple(row.get(name) for name in columns) for row in rows[:1000]]
-        return _shape(columns, [tuple(map(_cell, row)) for row in values], given)
+        values = [
+            [str(v) if isinstance(v, dict | list) else v for v in map(row.get, columns)]
+            for row in rows[:1000]
+        ]
+        return _shape(columns, values, given)
     if peerannot.recognises(content):
         return "peerannot"
     if not content:
         raise InputError("the file is empty: there is no record in it.")
     raise InputError(_unknown_json(content))
-
-
-def _cell(value: Any) -> Any:
-    return str(value) if isinstance(value, dict | list) else value
 
 
 def _unknown_json(content: Any) -> str:
@@ -434,17 +422,15 @@ def _shape(
         could_be = set(named) <= {"item"}
         if could_be and looks_wide(columns, rows, given, with_header=with_header):
             return "wide"
-        raise InputError(f"{error}{_shape_hint(columns) * (not named)}") from None
+        numbers = any(NUMBER.fullmatch(name) for name in columns)
+        hint = "" if named else NUMBERED if numbers else NOT_LONG
+        raise InputError(f"{error}{hint}") from None
     return "long"
 
 
-def _shape_hint(columns: Sequence[str]) -> str:
-    if any(NUMBER.fullmatch(name) for name in columns):
-        return (
-            " If the file has no header, add a first line such as "
-            "item,annotator,answer."
-        )
-    return (
-        " If there is a column per annotator, name these columns with annotators=, or "
-        "pass format='wide'."
-    )
+READERS = {
+    "table": _from_text,
+    "parquet": _from_parquet,
+    "json": _from_json,
+    "jsonl": _from_json,
+}

@@ -1,6 +1,7 @@
-"""New names of answers: read from a text, a dictionary or a file, and applied."""
+"""New names of answers: read, applied, and suggested where versions differ."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wisecrowd._checks import InputError, counted, listed
-from wisecrowd.io.columns import Coded
-from wisecrowd.io.sources import errors_that_name, existing_file, open_text, parsed
+from wisecrowd.annotations.vocabulary import Coded
+from wisecrowd.io.contents import parsed
+from wisecrowd.io.sources import errors_that_name, existing_file, open_text
 
 if TYPE_CHECKING:
     from wisecrowd.io.raw import RawAnnotations
 
 Renaming = Mapping[Any, Any] | str | PathLike[str]
 HEADERS = {("old", "new"), ("from", "to"), ("code", "name"), ("answer", "class")}
+RARE = 0.01  # choices below this share may be missing in a version by chance
 MOST_BYTES = 1 << 24  # a file of names is small
 HOW = (
     "Give rename={'old': 'new'}, the text 'old=new,other=name', or a file with one "
@@ -53,9 +56,6 @@ def renamed(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotation
     if not names:
         return found
     old = [written(name) for name in found.answer.names.tolist()]
-    gold = {
-        item: names.get(written(known), known) for item, known in found.gold.items()
-    }
     hit = np.array([name in names for name in old] + [False])
     n_renamed = int(hit[found.answer.codes].sum())
     notes = [f"{counted(n_renamed, 'answer')} were renamed (rename=)."]
@@ -66,19 +66,25 @@ def renamed(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotation
             f"{listed(unknown, 5)}."
         )
     # Text from here on: whole numbers are recognised later, as in a CSV file.
+    made = with_names(found, names)
+    typed = found.typed - {"answer"}
+    return replace(made, notes=[*found.notes, *notes], typed=typed)
+
+
+def with_names(found: "RawAnnotations", names: Mapping[str, str]) -> "RawAnnotations":
+    """Return the annotations with new names of answers, all of them as text."""
+    old = [written(name) for name in found.answer.names.tolist()]
     fresh = np.empty(len(old), dtype=object)
     fresh[:] = [names.get(name, name) for name in old]
     by_version: Counter[tuple[str, str]] = Counter()
     for (version, name), n in found.by_version.items():
         by_version[version, names.get(name, name)] += n
-    return replace(
-        found,
-        answer=Coded(found.answer.codes, fresh),
-        gold={item: None if k is None else written(k) for item, k in gold.items()},
-        notes=[*found.notes, *notes],
-        typed=found.typed - {"answer"},
-        by_version=by_version,
-    )
+    gold = {
+        item: None if known is None else names.get(written(known), written(known))
+        for item, known in found.gold.items()
+    }
+    answer = Coded(found.answer.codes, fresh)
+    return replace(found, answer=answer, gold=gold, by_version=by_version)
 
 
 def written(name: Any) -> str:
@@ -88,7 +94,63 @@ def written(name: Any) -> str:
     return str(name)
 
 
+def choice_notes(by_version: Mapping[tuple[str, str], int]) -> list[str]:
+    """Return a note if later versions have other choices than earlier ones.
+
+    Examples
+    --------
+    >>> choice_notes({("1", "DR"): 9, ("2", "DEER"): 8})[0][:57]
+    "ATTENTION: the choices differ between versions: 'DR' only"
+    """
+    versions = sorted({version for version, _ in by_version}, key=_order)
+    if len(versions) < 2:
+        return []
+    total: Counter[str] = Counter()
+    places: dict[str, list[int]] = {}  # the versions with a choice, by number
+    for (version, name), n in by_version.items():
+        total[name] += n
+        places.setdefault(name, []).append(versions.index(version))
+    first, last = ({c: end(p) for c, p in places.items()} for end in (min, max))
+    same = {
+        a: b
+        for a in places
+        for b in places
+        if (last[a] < first[b] or last[b] < first[a]) and _is_code_of(a, b)
+    }
+
+    def parted(cut: int) -> tuple[list[str], list[str]]:
+        early = [c for c in places if last[c] < cut]
+        return early, [c for c in places if first[c] >= cut]
+
+    def fewer(cut: int) -> int:
+        return min(sum(total[c] for c in part) for part in parted(cut))
+
+    cut = max(range(1, len(versions)), key=fewer)
+    if not same and fewer(cut) < max(2, RARE * total.total()):
+        return []
+    shown, others = (
+        listed(sorted(part, key=lambda c: -total[c]), 5) for part in parted(cut)
+    )
+    example = dict(list(same.items())[:5]) or {"old": "new"}
+    return [
+        f"ATTENTION: the choices differ between versions: {shown} only up "
+        f"to version {versions[cut - 1]}, {others} only from version "
+        f"{versions[cut]} on. If some of them are one class, pass "
+        f"rename={example!r}; if not, choose with version=."
+    ]
+
+
 # -- inside ---------------------------------------------------------------------
+
+
+def _order(version: str) -> tuple[tuple[int, ...], str]:
+    return tuple(int(part[:18]) for part in re.findall(r"\d+", version)), version
+
+
+def _is_code_of(short: str, long: str) -> bool:
+    """Return whether a choice is another one without its vowels, as Zooniverse does."""
+    plain = re.sub(r"[^A-Z0-9]", "", long.upper())
+    return short != long and short in (plain, re.sub("[AEIOU]", "", plain))
 
 
 def _from_file(path: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ from wisecrowd.annotations.headers import (
     first_named,
     plain,
 )
-from wisecrowd.io.columns import Coded, Coder, check_record, coded
+from wisecrowd.annotations.vocabulary import Coded
+from wisecrowd.io.columns import Coder, check_record, coded
+from wisecrowd.io.contents import whole_table
 from wisecrowd.io.raw import RawAnnotations, gold_of_rows
-from wisecrowd.io.sources import NUMBER, Source, whole_table
+from wisecrowd.io.sources import NUMBER, Source
 
 INDEX_NAMES = ("", "unnamed: 0", "__index_level_0__")
 ITEM_NAMES = (*ALIASES["item"], *INDEX_NAMES, "name")
@@ -45,7 +48,8 @@ def wide_text(source: Source, given: Given) -> RawAnnotations:
     form = f"wide {source.form}"
     columns = {name: coded(table[name]) for name in source.columns}
     if not source.with_header:
-        return _found(columns, None, form + " without a header", given)
+        found = _found(columns, None, form + " without a header", given)
+        return replace(found, typed=frozenset())
     item = _item_column(source.columns, given)
     named = {name: unmarked(name) if name != item else name for name in columns}
     if len(set(named.values())) == len(columns):
@@ -53,7 +57,7 @@ def wide_text(source: Source, given: Given) -> RawAnnotations:
     found = _found(columns, item, form, given)
     found.left_out.update(again)
     found.n_rows += again.total()
-    return found
+    return replace(found, typed=frozenset())
 
 
 def wide_parquet(file: Any, given: Given) -> RawAnnotations:
@@ -61,22 +65,21 @@ def wide_parquet(file: Any, given: Given) -> RawAnnotations:
     name = _item_column(file.schema_arrow.names, given)
     table = file.read()
     columns = {c: coded(table[c]) for c in table.column_names}
-    return _with_types(_found(columns, name, "wide Parquet", given))
+    return _found(columns, name, "wide Parquet", given)
 
 
 def wide_json(records: Sequence[Any], given: Given) -> RawAnnotations:
     """Read a list of records, one per item."""
     names = keys_of(records)
+    coders = {name: Coder() for name in names}
     item = _item_column(names, given)
-    columns: dict[str, Coded] = {}
-    for name in names:
-        coder = Coder()
-        for record in records:
+    for record in records:
+        for name, coder in coders.items():
             value = record.get(name)
             # A list or an object is no answer, and its text shares no value.
             coder.append(str(value) if isinstance(value, dict | list) else value)
-        columns[name] = coder.coded()
-    return _with_types(_found(columns, item, "wide JSON", given))
+    columns = {name: coder.coded() for name, coder in coders.items()}
+    return _found(columns, item, "wide JSON", given)
 
 
 def keys_of(records: Sequence[Any]) -> list[str]:
@@ -95,19 +98,18 @@ def looks_wide(
 ) -> bool:
     """Return whether one column has ids and several others share a few values."""
     rows = [row for row in rows if len(row) == len(columns)]
-    values = dict(zip(columns, zip(*rows, strict=True), strict=True)) if rows else {}
-    if not values:
+    if not rows:
         return False
+    values = dict(zip(columns, zip(*rows, strict=True), strict=True))
+    seen = {name: set(filled(column)) for name, column in values.items()}
     ids: Sequence[Any] = ()
     people = list(columns)
     if with_header:
         item = _item_column(columns, given)
         ids = values[item]
-        seen = {name: set(filled(values[name])) for name in columns if name != item}
-        gold = _gold_column(columns, given)
-        if gold is not None:
-            seen.pop(gold, None)
-        people, unused = _people(seen, {}, given)
+        others = {name: seen[name] for name in columns if name != item}
+        others.pop(_gold_column(columns, given), None)
+        people, unused = _people(others, {}, given)
         roles = (*ALIASES["annotator"], *ALIASES["answer"])
         if first_named(people, roles) or first_named(unused, roles) or len(people) < 2:
             return False
@@ -117,10 +119,10 @@ def looks_wide(
         with_numbers = any(_is_number(value) for values in said for value in values)
         if not (alike or (usual and len(rows) < FEW)) or (with_numbers and not usual):
             return False
-    said = [set(filled(values[name])) for name in people]
-    shared = set().union(*said)
+    shared = set().union(*(seen[name] for name in people))
     n_filled = sum(len(filled(values[name])) for name in people)
-    few = len(shared) <= min(n_filled / 2, 2 * max(map(len, said), default=0))
+    most = max((len(seen[name]) for name in people), default=0)
+    few = len(shared) <= min(n_filled / 2, 2 * most)
     return few and len(set(ids)) == len(ids) and not any(map(_is_measure, shared))
 
 
@@ -240,11 +242,9 @@ def _found(
         column = others[person]
         for value in column.names[column.codes[rows[person]]].tolist():
             answer.append(value)
-    lengths = [len(rows[person]) for person in people]
-    who = np.repeat(np.arange(len(people), dtype=np.int32), lengths)
-    where = (
-        np.concatenate([rows[p] for p in people]) if people else np.empty(0, dtype=int)
-    )
+    who = np.repeat(np.arange(len(people)), [len(rows[p]) for p in people])
+    where = np.concatenate([np.empty(0, dtype=int), *(rows[p] for p in people)])
+    text = not len(item.names) or isinstance(item.names[0], str)
     found = RawAnnotations(
         form,
         Coded(item.codes[where], item.names),
@@ -253,18 +253,13 @@ def _found(
         n_rows,
         keep_annotators=True,
         notes=_notes(n_rows, people, unused, len(where), item_name),
+        typed=frozenset({"answer"} if text else {"item", "answer"}),
     )
     if gold_name is not None:
         found.gold = gold_of_rows(item, columns[gold_name])
         found.notes.append(
             f"{counted(len(found.gold), 'gold class')} from the column {gold_name!r}."
         )
-    return found
-
-
-def _with_types(found: RawAnnotations) -> RawAnnotations:
-    text = not len(found.item.names) or isinstance(found.item.names[0], str)
-    found.typed = frozenset({"answer"} if text else {"item", "answer"})
     return found
 
 

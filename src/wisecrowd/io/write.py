@@ -84,28 +84,31 @@ def _ending(path: Path) -> str:
     return path.suffix.lower().lstrip(".")
 
 
-def _long_columns(annotations: Annotations) -> Any:
-    """Return an Arrow table; an item without an answer has a row of its own."""
-    bare = np.flatnonzero(annotations.codes.n_per_item == 0)
+def _long_columns(annotations: Annotations, *, mark: bool = False) -> Any:
+    """Return an Arrow table; an item without an answer has a row of its own.
+
+    With `mark`, no name is one that a spreadsheet runs as a formula.
+    """
+
+    def column(codes: Array, names: Array) -> Any:
+        texts = [
+            marked(n) if mark and isinstance(n, str) else n for n in names.tolist()
+        ]
+        indices = pa.array(codes, mask=codes < 0)
+        return pa.DictionaryArray.from_arrays(indices, pa.array(texts))
+
+    made = annotations
+    bare = np.flatnonzero(made.codes.n_per_item == 0)
     nobody = np.full(len(bare), -1, dtype=np.int32)
-    item = np.concatenate([annotations.item, bare]).astype(np.int32)
+    item = np.concatenate([made.item, bare]).astype(np.int32)
     columns = {
-        "item": _dictionary(item, annotations.items),
-        "annotator": _dictionary(
-            np.concatenate([annotations.annotator, nobody]), annotations.annotators
-        ),
-        "answer": _dictionary(
-            np.concatenate([annotations.answer, nobody]), annotations.answers
-        ),
+        "item": column(item, made.items),
+        "annotator": column(np.concatenate([made.annotator, nobody]), made.annotators),
+        "answer": column(np.concatenate([made.answer, nobody]), made.answers),
     }
-    if (annotations.gold_codes >= 0).any():
-        columns["gold"] = _dictionary(annotations.gold_codes[item], annotations.classes)
+    if (made.gold_codes >= 0).any():
+        columns["gold"] = column(made.gold_codes[item], made.classes)
     return pa.table(columns)
-
-
-def _dictionary(codes: Array, names: Array) -> Any:
-    indices = pa.array(codes, mask=codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
 
 
 def _plain(columns: Any) -> Any:
@@ -126,24 +129,7 @@ def _write_text(annotations: Annotations, path: Path, delimiter: str) -> None:
         )
     options = pacsv.WriteOptions(delimiter=delimiter)
     with path.open("wb") as file:
-        pacsv.write_csv(_plain(_marked(_long_columns(annotations))), file, options)
-
-
-def _marked(columns: Any) -> Any:
-    """Return the table with names that no spreadsheet runs as formulas."""
-    return pa.table(
-        {
-            name: pa.chunked_array([_marked_names(chunk) for chunk in column.chunks])
-            for name, column in zip(columns.column_names, columns.columns, strict=True)
-        }
-    )
-
-
-def _marked_names(column: Any) -> Any:
-    if not pa.types.is_string(column.type.value_type):
-        return column
-    names = pa.array([marked(name) for name in column.dictionary.to_pylist()])
-    return pa.DictionaryArray.from_arrays(column.indices, names)
+        pacsv.write_csv(_plain(_long_columns(annotations, mark=True)), file, options)
 
 
 def _write_parquet(annotations: Annotations, path: Path) -> None:

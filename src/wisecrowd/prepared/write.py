@@ -21,9 +21,10 @@ from wisecrowd._types import Array, Ids
 from wisecrowd.annotations.headers import ROLES
 from wisecrowd.annotations.vocabulary import answer_names, positions
 from wisecrowd.io.columns import WHOLE, retyped
+from wisecrowd.io.contents import text_batches
 from wisecrowd.io.long_tables import long_columns, stored_names
 from wisecrowd.io.read import files_in
-from wisecrowd.io.sources import errors_that_name, recognised, text_batches
+from wisecrowd.io.sources import errors_that_name, recognised
 from wisecrowd.prepared.folder import (
     ABOUT,
     ANNOTATORS,

@@ -1,13 +1,11 @@
 """Label Studio exports: JSON, a list of tasks with their annotations."""
 
-from collections import Counter
 from typing import Any
 
 from wisecrowd._checks import InputError, listed
 from wisecrowd.io.questions import (
-    Question,
+    Export,
     chosen_question,
-    from_question,
     is_again,
     note_gold_answers,
     note_of_items,
@@ -41,44 +39,34 @@ def read(
             "this is not a Label Studio export: a list of tasks, each with "
             "'annotations', was expected. Export as JSON (not JSON-MIN)."
         )
-    questions: dict[str, Question] = {}
-    unused: Counter[str] = Counter()
+    export = Export()
     bare = []
-    n_rows = 0
-    seen: set[int] = set()
     for number, entry in enumerate(content, start=1):
         _check_task(entry, number)
         item_id = _item_id(entry, item, number)
         given = [a for name in LISTS for a in entry.get(name) or []]
-        n_rows += max(len(given), 1)
+        export.n_rows += max(len(given), 1)
         for annotation in given:
-            if is_again((item_id, annotation), annotation.get("id"), seen):
-                unused["the same annotation again"] += 1
-                continue
-            unused.update(_add(questions, item_id, annotation))
+            if is_again((item_id, annotation), annotation.get("id"), export.seen):
+                export.left_out["the same annotation again"] += 1
+            else:
+                _add(export, item_id, annotation)
         if not given:
             bare.append(item_id)
-    if not questions:
-        raise InputError(f"none of its {n_rows:,} annotations holds a choice.")
-    name, notes = chosen_question(questions, task)
+    if not export.questions:
+        raise InputError(f"none of its {export.n_rows:,} annotations holds a choice.")
+    name, notes = chosen_question(export.questions, task)
     if item is None:
         notes += note_of_items("id", content[0].get("data") or {})
     for item_id in bare:
-        questions[name].add(item_id, None, None)
-    return _finished(questions[name], notes, n_rows, unused)
+        export.questions[name].add(item_id, None, None)
+    made = export.found("Label Studio JSON", name, notes)
+    made.typed = frozenset({"item", "annotator"})
+    note_gold_answers(made, GROUND_TRUTH, "marked as ground truth")
+    return made
 
 
 # -- inside ---------------------------------------------------------------------
-
-
-def _finished(
-    question: Question, notes: list[str], n_rows: int, unused: Counter[str]
-) -> RawAnnotations:
-    made = from_question("Label Studio JSON", question, n_rows, notes)
-    made.typed = frozenset({"item", "annotator"})
-    made.left_out.update(unused)
-    note_gold_answers(made, GROUND_TRUTH, "marked as ground truth")
-    return made
 
 
 def _check_task(entry: Any, number: int) -> None:
@@ -125,22 +113,18 @@ def _item_id(entry: dict[str, Any], field: str | None, number: int) -> Any:
     return data[field]
 
 
-def _annotator(annotation: dict[str, Any]) -> Any:
+def _add(export: Export, item: Any, annotation: dict[str, Any]) -> None:
+    """Add the answers in one annotation, or the reason why there is none."""
     who = annotation.get("completed_by")
     if isinstance(who, dict):
-        return who.get("email") or who.get("id")
-    return who
-
-
-def _add(
-    questions: dict[str, Question], item: Any, annotation: dict[str, Any]
-) -> list[str]:
-    """Add the answers in one annotation; return the reason if there is none."""
+        who = who.get("email") or who.get("id")
     parts = [p for p in annotation.get("result") or [] if "from_name" in p]
-    if annotation.get("was_cancelled"):
-        return ["skipped by the annotator"]
+    skipped = annotation.get("was_cancelled")
+    if skipped or not parts:
+        export.left_out["skipped by the annotator" if skipped else "no answer"] += 1
+        return
     for part in parts:
-        question = questions.setdefault(str(part["from_name"]), Question())
+        question = export.questions[str(part["from_name"])]
         answer, problem = _answer(part.get("value") or {})
         if problem:
             question.left_out[problem] += 1
@@ -148,8 +132,7 @@ def _add(
             question.left_out[GROUND_TRUTH] += 1
             question.add_gold(item, answer)
         else:
-            question.add(item, _annotator(annotation), answer)
-    return [] if parts else ["no answer"]
+            question.add(item, who, answer)
 
 
 def _answer(value: dict[str, Any]) -> tuple[str | None, str]:

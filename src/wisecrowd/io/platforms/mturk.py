@@ -6,20 +6,18 @@ from typing import Any, NamedTuple
 
 from wisecrowd._checks import InputError
 from wisecrowd.annotations.headers import GOLD_NAMES, check_column
-from wisecrowd.io.questions import (
-    Question,
-    chosen_question,
-    from_question,
-    is_again,
-    note_of_items,
-)
+from wisecrowd.io.contents import HEADER_AGAIN, parsed
+from wisecrowd.io.questions import SAME, Export, chosen_question, note_of_items
 from wisecrowd.io.raw import RawAnnotations
-from wisecrowd.io.sources import Source, parsed, table_rows
+from wisecrowd.io.sources import Source
 
 NEEDED = ("HITId", "WorkerId")
 ID = "AssignmentId"
 PREFIX = "Answer."
 JSON_COLUMN = "Answer.taskAnswers"
+REJECTED, SILENT = "assignment was rejected", "no answer"
+REASONS = HEADER_AGAIN, SAME, REJECTED, SILENT
+SEVERAL = "several answers to one question"
 TRUTH = {"true": True, "false": False}
 
 
@@ -36,51 +34,32 @@ def read(
     `task` is what follows "Answer.". `item` is a column such as "Input.image_url";
     without it, an item is a HITId.
     """
-    item_column = _item_column(source.columns, item)
+    if item is not None:
+        check_column(item, source.columns, "item")
+    items = item or "HITId"
     answers = [c for c in source.columns if c.startswith(PREFIX)]
-    gold = next((c for c in source.columns if _is_gold(c)), None)
-    extra = [c for c in (ID, "AssignmentStatus", gold) if c and c in source.columns]
-    used = list(dict.fromkeys([item_column, "WorkerId", *extra, *answers]))
-    questions: dict[str, Question] = {}
+    fields = [c for c in source.columns if c.startswith("Input.")]
+    gold = next((c for c in fields if c[6:].lower() in GOLD_NAMES), None)
+    export = Export(left_out=Counter(dict.fromkeys(REASONS, 0)))
     gold_of: dict[str, list[str]] = {}
-    n_rows = n_rejected = n_silent = n_same = 0
-    seen: set[int] = set()
-    buttons = Buttons()
-    again: Counter[str] = Counter()
-    for place, row in table_rows(source, used, again):
-        n_rows += 1
-        if is_again(row, row.get(ID), seen):
-            n_same += 1
-            continue
+    buttons: list[tuple[Any, Any, dict[str, Button]]] = []
+    used = [items, "WorkerId", ID, "AssignmentStatus", gold or items, *answers]
+    for place, row in export.rows(source, used, ID):
         if gold and row[gold]:
-            gold_of.setdefault(row[item_column], []).append(row[gold])
+            gold_of.setdefault(row[items], []).append(row[gold])
         if row.get("AssignmentStatus", "").lower() == "rejected":
-            n_rejected += 1
+            export.left_out[REJECTED] += 1
             continue
-        given = dict(_answers(row, answers, place))
-        alone = {n: g for n, g in given.items() if isinstance(g, Button)}
-        who = row[item_column] or None, row["WorkerId"] or None
-        said = {n: g for n, g in given.items() if not isinstance(g, Button)}
-        n_silent += not said and not any(button.ticked for button in alone.values())
-        _add(questions, *who, said)
-        buttons.add(*who, alone)
-    buttons.add_to(questions)
-    name, notes = chosen_question(questions, task)
+        who = row[items] or None, row["WorkerId"] or None
+        alone = _add(export, *who, dict(_answers(row, answers, place)))
+        if alone:
+            buttons.append((*who, alone))
+    _add_buttons(export, buttons)
+    name, notes = chosen_question(export.questions, task)
     if item is None:
-        fields = [c for c in source.columns if c.startswith("Input.") and c != gold]
-        notes += note_of_items(item_column, fields)
-    for item_id, classes in gold_of.items():
-        questions[name].gold[item_id] = classes
-    n_rows += again.total()
-    made = from_question("MTurk batch results", questions[name], n_rows, notes)
-    left = {
-        **again,
-        "the same assignment again": n_same,
-        "assignment was rejected": n_rejected,
-        "no answer": n_silent,
-    }
-    made.left_out.update({why: n for why, n in left.items() if n})
-    return made
+        notes += note_of_items(items, [field for field in fields if field != gold])
+    export.questions[name].gold |= gold_of
+    return export.found("MTurk batch results", name, notes)
 
 
 class Button(NamedTuple):
@@ -90,50 +69,45 @@ class Button(NamedTuple):
     ticked: bool
 
 
-class Buttons:
-    """Buttons with a name each: radio buttons are one question, boxes are many.
-
-    A radio button of MTurk's crowd elements has its own name in the results, and one
-    of them is ticked: ``{"yes": {"on": true}, "no": {"on": false}}``.
-    """
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[Any, Any, dict[str, Button]]] = []
-
-    def add(self, item: Any, annotator: Any, alone: dict[str, Button]) -> None:
-        """Add the buttons of one assignment."""
-        if alone:
-            self.rows.append((item, annotator, alone))
-
-    def add_to(self, questions: dict[str, Question]) -> None:
-        """Add the answers to the questions of a batch."""
-        names = list(dict.fromkeys(name for *_, row in self.rows for name in row))
-        options = {button.option for *_, row in self.rows for button in row.values()}
-        n_ticked = [sum(b.ticked for b in row.values()) for *_, row in self.rows]
-        radio = len(names) > 1 and max(n_ticked, default=0) == 1
-        for item, annotator, row in self.rows:
-            for name, button in row.items():
-                if not button.ticked:
-                    continue
-                answer = name if len(options) == 1 and radio else button.option
-                title = " / ".join(names) if radio else name
-                questions.setdefault(title, Question()).add(item, annotator, answer)
-
-
 Given = str | Button | None  # None: several were ticked
 
 
 # -- inside ---------------------------------------------------------------------
 
 
-def _item_column(columns: tuple[str, ...], item: str | None) -> str:
-    if item is not None:
-        check_column(item, columns, "item")
-    return item or "HITId"
+def _add(
+    export: Export, item: Any, annotator: Any, given: dict[str, Given]
+) -> dict[str, Button]:
+    """Add the answers of one assignment; return the buttons, which come at the end."""
+    alone = {n: g for n, g in given.items() if isinstance(g, Button)}
+    for name, answer in given.items():
+        if answer is None:
+            export.questions[name].left_out[SEVERAL] += 1
+        elif name not in alone:
+            export.questions[name].add(item, annotator, answer)
+    if len(alone) == len(given) and not any(b.ticked for b in alone.values()):
+        export.left_out[SILENT] += 1
+    return alone
 
 
-def _is_gold(column: str) -> bool:
-    return column.startswith("Input.") and column[6:].lower() in GOLD_NAMES
+def _add_buttons(
+    export: Export, rows: list[tuple[Any, Any, dict[str, Button]]]
+) -> None:
+    """Add buttons with a name each: radio buttons are one question, boxes are many.
+
+    A radio button of MTurk's crowd elements has its own name in the results, and one
+    of them is ticked: ``{"yes": {"on": true}, "no": {"on": false}}``.
+    """
+    names = list(dict.fromkeys(name for *_, row in rows for name in row))
+    options = {button.option for *_, row in rows for button in row.values()}
+    n_ticked = [sum(b.ticked for b in row.values()) for *_, row in rows]
+    radio = len(names) > 1 and max(n_ticked, default=0) == 1
+    for item, annotator, row in rows:
+        for name, button in row.items():
+            if button.ticked:
+                answer = name if len(options) == 1 and radio else button.option
+                title = " / ".join(names) if radio else name
+                export.questions[title].add(item, annotator, answer)
 
 
 def _answers(
@@ -154,16 +128,13 @@ def _answers(
         yield from _ticks(name, options)
 
 
-def _only(options: list[str]) -> str | None:
-    return options[0] if len(options) == 1 else None
-
-
 def _ticks(name: str, options: dict[str, bool]) -> Iterator[tuple[str, Given]]:
     """Yield the option that is ticked, of several or of one."""
+    ticked = [option for option, on in options.items() if on]
     if len(options) == 1:
         yield name, Button(*next(iter(options.items())))
-    elif any(options.values()):
-        yield name, _only([option for option, on in options.items() if on])
+    elif ticked:
+        yield name, ticked[0] if len(ticked) == 1 else None
 
 
 def _json_answers(text: str, place: str) -> Iterator[tuple[str, Given]]:
@@ -186,14 +157,3 @@ def _json_answer(name: str, value: Any) -> Iterator[tuple[str, Given]]:
         yield name, str(value["label"])
     else:
         yield from _ticks(name, {str(o): on is True for o, on in value.items()})
-
-
-def _add(
-    questions: dict[str, Question], item: Any, annotator: Any, given: dict[str, Any]
-) -> None:
-    for name, answer in given.items():
-        question = questions.setdefault(name, Question())
-        if answer is None:
-            question.left_out["several answers to one question"] += 1
-        else:
-            question.add(item, annotator, answer)

@@ -31,7 +31,13 @@ def read(content: Any) -> RawAnnotations:
         for annotator, said in given.items():
             for answer in said if isinstance(said, list) else [said]:
                 n_rows += 1
-                question.add(item, annotator, checked_answer(answer, item, annotator))
+                if isinstance(answer, dict | list):
+                    raise InputError(
+                        f"the answer of annotator {named(annotator)} on item "
+                        f"{named(item)} is a {type(answer).__name__}, not a name or a "
+                        f"number: {str(answer)[:60]}."
+                    )
+                question.add(item, annotator, answer)
     made = from_question("peerannot JSON", question, n_rows, [_sides(content)])
     made.typed = frozenset({"answer"})
     return made
@@ -51,13 +57,3 @@ def _sides(content: dict[str, Any]) -> str:
             "written so by to_json(orient='index')."
         )
     return said
-
-
-def checked_answer(answer: Any, item: Any, annotator: Any) -> Any:
-    """Return the answer, if it is a name or a number."""
-    if isinstance(answer, dict | list):
-        raise InputError(
-            f"the answer of annotator {named(annotator)} on item {named(item)} is a "
-            f"{type(answer).__name__}, not a name or a number: {str(answer)[:60]}."
-        )
-    return answer

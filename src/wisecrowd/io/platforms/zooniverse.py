@@ -4,12 +4,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from wisecrowd._checks import InputError, listed, named
 from wisecrowd.annotations.headers import GOLD_NAMES
+from wisecrowd.io.contents import NO_ROWS, parsed, table_rows
 from wisecrowd.io.platforms.zooniverse_workflow import EXPERT, Classified, Workflow
 from wisecrowd.io.platforms.zooniverse_workflow import text as text_of
 from wisecrowd.io.questions import (
@@ -20,7 +20,8 @@ from wisecrowd.io.questions import (
     note_gold_answers,
 )
 from wisecrowd.io.raw import RawAnnotations
-from wisecrowd.io.sources import NO_ROWS, Source, parsed, table_rows
+from wisecrowd.io.renaming import with_names
+from wisecrowd.io.sources import Source
 
 NEEDED = ("annotations", "subject_ids")
 USED = (
@@ -90,8 +91,7 @@ def read(
         export.add(place, row)
     if not export.n_rows:
         raise InputError(NO_ROWS)
-    flow, notes = export.chosen_workflow(workflow, task)
-    made = export.found(flow, task, notes)
+    made = export.found(*export.chosen_workflow(workflow, task), task)
     made.left_out.update(again)
     made.n_rows += again.total()
     return made
@@ -121,16 +121,17 @@ def annotator_of(row: dict[str, str]) -> str:
 # -- inside ---------------------------------------------------------------------
 
 
+@dataclass
 class _Export:
     """All workflows of a file, and the items and gold classes of its subjects."""
 
-    def __init__(self, item_field: str | None, version: str | None) -> None:
-        self.item_field, self.version = item_field, version
-        self.workflows: dict[str, Workflow] = {}
-        self.item_of: dict[str, str | None] = {}
-        self.gold_of: dict[str, str] = {}
-        self.n_rows = 0
-        self.seen: set[int] = set()  # hashes, which take less memory than the rows
+    item_field: str | None
+    version: str | None
+    workflows: dict[str, Workflow] = field(default_factory=dict)
+    item_of: dict[str, str | None] = field(default_factory=dict)
+    gold_of: dict[str, str] = field(default_factory=dict)
+    n_rows: int = 0
+    seen: set[int] = field(default_factory=set)  # hashes: less memory than the rows
 
     def add(self, place: str, row: dict[str, str]) -> None:
         self.n_rows += 1
@@ -144,39 +145,36 @@ class _Export:
         if self.version not in (None, version, version.split(".")[0]):
             flow.n_other_version += 1
             return
-        if self.is_repeat(row):
+        who = annotator_of(row)
+        content = who, row["subject_ids"], row["annotations"]
+        if is_again(content, row.get("classification_id"), self.seen):
             flow.n_same += 1
             return
         where = f"{place} (classification {row.get('classification_id', '?')})"
         given = parsed(row["annotations"] or "[]", f"{where}, column 'annotations',")
         is_gold = row.get("gold_standard", "").lower() in ("true", "t", "1")
-        item = self.subject(row, where)
-        who = Classified(item, annotator_of(row), version, is_gold)
-        flow.add(who, _flat(given, where))
-
-    def is_repeat(self, row: dict[str, str]) -> bool:
-        """Return whether this classification, with its id, was in an earlier row."""
-        content = annotator_of(row), row["subject_ids"], row["annotations"]
-        return is_again(content, row.get("classification_id"), self.seen)
-
-    def subject(self, row: dict[str, str], where: str) -> str | None:
-        """Return the item of a row; the metadata of each subject is parsed once."""
-        number = row["subject_ids"]
-        if number not in self.item_of:
-            self.item_of[number] = self.subject_item(row, where)
-        return self.item_of[number]
+        subject = row["subject_ids"]
+        if subject not in self.item_of:  # the metadata of a subject are parsed once
+            self.item_of[subject] = self.subject_item(row, where)
+        item = self.item_of[subject]
+        flow.add(Classified(item, who, version, is_gold), _flat(given, where))
 
     def subject_item(self, row: dict[str, str], where: str) -> str | None:
         text = row.get("subject_data", "")
         item = row["subject_ids"] or None
         if self.item_field is None and not GOLD_FIELD.search(text):
             return item
-        fields = _subject_fields(
-            parsed(text or "{}", f"{where}, column 'subject_data',")
-        )
+        data = parsed(text or "{}", f"{where}, column 'subject_data',")
+        parts = data.values() if isinstance(data, dict) else []
+        fields = {
+            k: v for part in parts if isinstance(part, dict) for k, v in part.items()
+        }
         if self.item_field is not None:
             item = text_of(fields.get(self.item_field))
-        gold = next((v for k, v in fields.items() if _is_gold_name(k)), None)
+        gold = next(
+            (v for k, v in fields.items() if k.lstrip("#!/").lower() in GOLD_NAMES),
+            None,
+        )
         if item is not None and text_of(gold) is not None:
             self.gold_of[item] = str(gold)
         return item
@@ -205,7 +203,7 @@ class _Export:
             f"task; the others: {'; '.join(shown)}. Choose with workflow=."
         ]
 
-    def found(self, flow_id: str, task: str | None, notes: list[str]) -> RawAnnotations:
+    def found(self, flow_id: str, notes: list[str], task: str | None) -> RawAnnotations:
         """Return the annotations of a task, with notes about the other rows."""
         flow = self.workflows[flow_id]
         if flow.n_rows == flow.n_other_version:
@@ -224,21 +222,20 @@ class _Export:
             notes + more + flow.notes(name, task),
         )
         made.by_version = flow.answers_by_version(name)
-        _count(made, "other workflow", self.n_rows - flow.n_rows)
-        _count(made, "other version of the workflow", flow.n_other_version)
-        _count(made, SAME, flow.n_same)
-        _count(made, f"task {name} was not asked", flow.n_silent(name))
+        left = {
+            "other workflow": self.n_rows - flow.n_rows,
+            "other version of the workflow": flow.n_other_version,
+            SAME: flow.n_same,
+            f"task {name} was not asked": flow.n_silent(name),
+        }
+        made.left_out.update({why: n for why, n in left.items() if n > 0})
         note_gold_answers(made, EXPERT, "by experts (gold_standard)")
-        self.add_subject_gold(made)
-        return _with_gravity_spy_names(made)
-
-    def add_subject_gold(self, made: RawAnnotations) -> None:
-        """Add the gold classes in the metadata of subjects that have answers."""
         present = {*made.item.names, *made.gold}
         gold = {s: c for s, c in self.gold_of.items() if s in present}
         if gold:
             made.gold = {**gold, **made.gold}
             made.notes.append(f"{len(gold):,} gold classes are from subject metadata.")
+        return _with_gravity_spy_names(made)
 
 
 def _flat(given: Any, where: str) -> Iterator[dict[str, Any]]:
@@ -253,23 +250,13 @@ def _flat(given: Any, where: str) -> Iterator[dict[str, Any]]:
                 f"{where}: an annotation names no task: {str(part)[:60]!r}."
             )
         value = part.get("value")
-        if isinstance(value, list) and value and _is_combo(value):
+        combo = isinstance(value, list) and all(
+            isinstance(v, dict) and {"task", "value"} <= v.keys() for v in value
+        )
+        if value and combo:
             yield from _flat(value, where)
         else:
             yield part
-
-
-def _is_combo(value: list[Any]) -> bool:
-    return all(isinstance(v, dict) and {"task", "value"} <= v.keys() for v in value)
-
-
-def _subject_fields(data: Any) -> dict[str, Any]:
-    parts = data.values() if isinstance(data, dict) else []
-    return {k: v for part in parts if isinstance(part, dict) for k, v in part.items()}
-
-
-def _is_gold_name(name: str) -> bool:
-    return name.lstrip("#!/").lower() in GOLD_NAMES
 
 
 def _said_of_no_class(
@@ -289,24 +276,12 @@ def _said_of_no_class(
     )
 
 
-def _count(made: RawAnnotations, why: str, n: int) -> None:
-    if n > 0:
-        made.left_out[why] += n
-
-
 def _with_gravity_spy_names(made: RawAnnotations) -> RawAnnotations:
     """Translate choice codes, if most of the choices are Gravity Spy's."""
     codes = made.answer.names.tolist()
     unknown = [c for c in codes if c not in GRAVITY_SPY]
     if len(unknown) >= len(codes) - len(unknown):
         return made
-    names = [GRAVITY_SPY.get(c, c) for c in codes]
     kept = f" ({listed(unknown)} stay as they are)" if unknown else ""
     made.notes.append(f"Gravity Spy's choice codes became class names{kept}.")
-    made.answer = made.answer._replace(names=np.array(names, dtype=object))
-    by_version: Counter[tuple[str, str]] = Counter()
-    for (version, code), n in made.by_version.items():
-        by_version[version, GRAVITY_SPY.get(code, code)] += n
-    made.by_version = by_version
-    made.gold = {item: GRAVITY_SPY.get(c, c) for item, c in made.gold.items()}
-    return made
+    return with_names(made, GRAVITY_SPY)
