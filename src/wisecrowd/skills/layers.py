@@ -1,5 +1,6 @@
 """Skills that a layer of a network learned: crowd layers and CoNAL."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,20 +26,55 @@ def of_the_crowd(
     return mean
 
 
-def interval_of(
-    confusion: Float[np.ndarray, "A C K"], tally: Tally, level: float
-) -> tuple[Array, Array]:
-    """Return intervals of Dirichlets with these means.
+@dataclass(frozen=True, eq=False)
+class OfLayer(ABC):
+    """What both have in common; `tally` is what is reported about an annotator."""
 
-    A layer has no posterior. The concentrations of a row add up to the answers to items
-    of that class, and one more for every possible answer.
-    """
-    n_rows = tally.smoothed.sum(-1, keepdims=True)
-    return dirichlet.interval(confusion * n_rows, level)
+    tally: Tally
+
+    @abstractmethod
+    def confusion(self) -> Float[np.ndarray, "A C K"]:
+        """Return p(answer | class) of every annotator."""
+
+    @abstractmethod
+    def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Σ log p(y | c, a) over the answers of every item."""
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Return intervals of Dirichlets with these means.
+
+        A layer has no posterior. The concentrations of a row add up to the answers to
+        items of that class, and one more for every possible answer.
+        """
+        n_rows = self.tally.smoothed.sum(-1, keepdims=True)
+        return dirichlet.interval(self.confusion() * n_rows, level)
+
+    def summary(
+        self, class_prior: Float[np.ndarray, " C"], level: float
+    ) -> pd.DataFrame:
+        """Return one row per annotator: the agreement with the labels."""
+        return self.tally.summary(class_prior, level)
+
+    def label_proba(
+        self,
+        answers: Answers,
+        log_prior: Float[np.ndarray, "#N C"],
+        *,
+        of_features: bool,
+    ) -> Float[np.ndarray, "N C"]:
+        """p(z | x, answers) ∝ p(z | x) Π p(y | z, a)."""
+        return crowd.posterior(self.evidence(answers) + log_prior)[0]
+
+    def with_crowds(
+        self, values: Float[np.ndarray, "A C K"], where: Int[np.ndarray, " B"]
+    ) -> Float[np.ndarray, "B C K"]:
+        """Return the matrices of some annotators; one never seen has the crowd's."""
+        answered = self.tally.table.sum((1, 2)) > 0
+        return np.concatenate([values, of_the_crowd(values, answered)[None]])[where]
 
 
 @dataclass(frozen=True, eq=False)
-class LayerMatrices:
+class LayerMatrices(OfLayer):
     """Confusion matrices that a crowd layer learned.
 
     An annotator without answers, or a new one, has the mean matrix of the crowd.
@@ -51,7 +87,6 @@ class LayerMatrices:
         p(answer | class) by the layer.
     """
 
-    tally: Tally
     matrices: Float[np.ndarray, "A C K"]
 
     @classmethod
@@ -71,33 +106,14 @@ class LayerMatrices:
         """Return the matrices of the layer."""
         return self.matrices
 
-    def interval(self, level: float) -> tuple[Array, Array]:
-        """Return the interval of every entry."""
-        return interval_of(self.matrices, self.tally, level)
-
-    def summary(
-        self, class_prior: Float[np.ndarray, " C"], level: float
-    ) -> pd.DataFrame:
-        """Return one row per annotator: the agreement with the labels."""
-        return self.tally.summary(class_prior, level)
-
     def chosen(self, where: Int[np.ndarray, " B"]) -> "LayerMatrices":
         """Return the skills of some annotators; one never seen has the crowd's."""
-        answered = self.tally.table.sum((1, 2)) > 0
-        new = of_the_crowd(self.matrices, answered)[None]
-        matrices = np.concatenate([self.matrices, new])[where]
+        matrices = self.with_crowds(self.matrices, where)
         return LayerMatrices(self.tally.chosen(where), matrices)
 
-    def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
-    ) -> Float[np.ndarray, "N C"]:
-        """p(z | x, answers) ∝ p(z | x) Π R[a, z, y]."""
-        said = crowd.evidence_per_item(answers, np.log(self.matrices))
-        return crowd.posterior(said + log_prior)[0]
+    def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Σ log R[a, c, y] over the answers of every item."""
+        return crowd.evidence_per_item(answers, np.log(self.matrices))
 
 
 class Mixing(NamedTuple):
@@ -125,7 +141,7 @@ def of_length_one(vectors: Float[np.ndarray, "n E"]) -> Float[np.ndarray, "n E"]
 
 
 @dataclass(frozen=True, eq=False)
-class CommonConfusions:
+class CommonConfusions(OfLayer):
     """A confusion matrix that all share, and one of each annotator's own (CoNAL).
 
     An annotator without answers, or a new one, has the mean matrix of the crowd and
@@ -151,7 +167,6 @@ class CommonConfusions:
         Whether the logs of common and own are mixed, as published: p ∝ G^s R^(1 − s).
     """
 
-    tally: Tally
     common: Float[np.ndarray, "C K"]
     own: Float[np.ndarray, "A C K"]
     mean_share: Float[np.ndarray, " A"]
@@ -167,26 +182,14 @@ class CommonConfusions:
             return softmax(mixed_logs(share, self.common, self.own), axis=2)
         return share * self.common + (1 - share) * self.own
 
-    def interval(self, level: float) -> tuple[Array, Array]:
-        """Return the interval of every entry."""
-        return interval_of(self.confusion(), self.tally, level)
-
-    def summary(
-        self, class_prior: Float[np.ndarray, " C"], level: float
-    ) -> pd.DataFrame:
-        """Return one row per annotator: the agreement with the labels."""
-        return self.tally.summary(class_prior, level)
-
     def chosen(self, where: Int[np.ndarray, " B"]) -> "CommonConfusions":
         """Return the skills of some annotators; one never seen has the crowd's."""
-        answered = self.tally.table.sum((1, 2)) > 0
-        own = np.concatenate([self.own, of_the_crowd(self.own, answered)[None]])
         towards = self.mixing.annotator
         towards = np.concatenate([towards, np.zeros_like(towards[:1])])
         return replace(
             self,
             tally=self.tally.chosen(where),
-            own=own[where],
+            own=self.with_crowds(self.own, where),
             mean_share=np.append(self.mean_share, 0.5)[where],
             mixing=self.mixing._replace(annotator=towards[where]),
         )
@@ -225,16 +228,6 @@ class CommonConfusions:
             said = answers.answer[rows, None, None]
             out[rows] = np.take_along_axis(logs, said, 2)[:, :, 0]
         return out
-
-    def label_proba(
-        self,
-        answers: Answers,
-        log_prior: Float[np.ndarray, "#N C"],
-        *,
-        of_features: bool,
-    ) -> Float[np.ndarray, "N C"]:
-        """p(z | x, answers), each answer with the share of its item and annotator."""
-        return crowd.posterior(self.evidence(answers) + log_prior)[0]
 
 
 def mixed_logs(

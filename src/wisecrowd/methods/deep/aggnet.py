@@ -202,6 +202,10 @@ class AggNet(WithConfusionMatrices, NetworkClassifier):
     ) -> Any:
         return recipe.crowd.skills(found.crowd)
 
+    def _evidence(self, skills: Any, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Σ log R[a, c, y], R = the posterior mean of the matrices."""
+        return crowd.evidence_per_item(answers, np.log(skills.confusion()))
+
     def _counted(
         self, skills: Any, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Any:

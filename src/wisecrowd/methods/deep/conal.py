@@ -141,10 +141,6 @@ class CoNAL(LayerClassifier):
         ).seeing(X)
         return replace(skills, mean_share=mean_share(skills.share(answers), answers))
 
-    def _evidence(self, skills: Any, answers: Answers) -> Float[np.ndarray, "N C"]:
-        found: Array = skills.evidence(answers)  # with the features of every item
-        return found
-
     def _counted(
         self, skills: Any, answers: Answers, proba: Float[np.ndarray, "N C"]
     ) -> Any:

@@ -78,8 +78,9 @@ class NetworkClassifier(TrainingSettings, Published, CrowdClassifier):
         """Return the skills with the answers counted against the labels."""
 
     def _evidence(self, skills: Any, answers: Answers) -> Float[np.ndarray, "N C"]:
-        """Σ log R[a, c, y] of every item."""
-        return crowd.evidence_per_item(answers, np.log(skills.confusion()))
+        """Return Σ log p(y | z, a) of every item."""
+        said: Array = skills.evidence(answers)
+        return said
 
     # -- a whole fit ----------------------------------------------------------------
 
