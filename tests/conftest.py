@@ -1,7 +1,6 @@
 """Hostile settings for all tests, and small crowds."""
 
 import os
-import typing
 from pathlib import Path
 
 import jax
@@ -36,20 +35,6 @@ jax.config.update("jax_disable_most_optimizations", True)  # compiling is what c
 
 # Two workers of pytest on two cores: more threads only wait for one another.
 threadpool_limits(1)
-
-
-def _checkable(cls, instance, ask=typing._ProtocolMeta.__instancecheck__):
-    """Let beartype ask the protocols of wisecrowd for their instances.
-
-    Only until `fit.stochastic.Task` is @runtime_checkable, as the others are: without
-    it the hook that checks shapes cannot import the module.
-    """
-    if cls.__module__ == "wisecrowd.fit.stochastic":
-        cls._is_runtime_protocol = True
-    return ask(cls, instance)
-
-
-typing._ProtocolMeta.__instancecheck__ = _checkable
 
 OF_ONE_SHAPE = (
     "tests/fit/test_checkpoint.py",

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -56,8 +56,8 @@ class InMemory:
 
 
 def filled(
-    rows: Float[np.ndarray, "n D"], n_items: int
-) -> Float[np.ndarray, "piece D"]:
+    rows: Shaped[np.ndarray, "n ..."], n_items: int
+) -> Shaped[np.ndarray, "piece ..."]:
     """Fill up a piece, of `n_items` in all, with copies of its first row.
 
     Pieces then have few different lengths, and little is compiled: `PIECE`, or, if

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import equinox as eqx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -15,7 +16,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 import contract
-from wisecrowd import SVGP, SVGPCR, InputError
+from wisecrowd import (
+    MLP,
+    SVGP,
+    SVGPCR,
+    AggNet,
+    CoNAL,
+    CrowdLayer,
+    InputError,
+)
 from wisecrowd.answers import Answers
 from wisecrowd.fit.checkpoint import Checkpoint, fingerprint, write_whole
 
@@ -69,7 +78,7 @@ def assert_same_end(model, whole, X):
 CHILD = """
 import sys, time
 import numpy as np
-from wisecrowd import SVGPCR
+import wisecrowd
 from wisecrowd.fit.checkpoint import Checkpoint
 
 write = Checkpoint.write
@@ -81,7 +90,8 @@ def slow(self, run):
 Checkpoint.write = slow
 data = np.load(sys.argv[1])
 settings = eval(sys.argv[2])
-SVGPCR(checkpoint=sys.argv[3], checkpoint_seconds=0, resume=True, **settings).fit(
+kind = getattr(wisecrowd, sys.argv[4])
+kind(checkpoint=sys.argv[3], checkpoint_seconds=0, resume=True, **settings).fit(
     data["X"], data["y"]
 )
 """
@@ -96,10 +106,10 @@ def step_of(path):
         return 0
 
 
-def killed(folder, path, data, after, rng):
+def killed(folder, path, data, after, rng, kind=SVGPCR, settings=SETTINGS):
     """Run a fit in a process of its own, and kill it some time after that step."""
     np.savez(folder / "data.npz", X=data[0], y=data[1])
-    words = [str(folder / "data.npz"), repr(SETTINGS), str(path)]
+    words = [str(folder / "data.npz"), repr(settings), str(path), kind.__name__]
     child = subprocess.Popen([sys.executable, "-c", CHILD, *words])
     try:
         while child.poll() is None and step_of(path) < after:
@@ -214,6 +224,103 @@ def test_a_checkpoint_is_written_at_most_every_so_often(data, path, monkeypatch)
     assert not steps
     resumable(path, max_epochs=8, checkpoint_seconds=0).fit(*data[:2])
     assert len(steps) == 2  # two chunks of four steps
+
+
+# -- networks --------------------------------------------------------------------------
+
+NETWORKS = (AggNet, CrowdLayer, CoNAL)
+QUICK = {"max_epochs": 40, "held_out": 0.35, "batch_size": 20, "tol": None}
+
+
+def network(kind, path, **more):
+    settings = {"checkpoint": path, "checkpoint_seconds": 0, "resume": True}
+    return kind(**{**QUICK, **settings, **more})
+
+
+def interrupted_network(data, patched, step, model):
+    """Leave the checkpoint of a fit that was interrupted after this step."""
+    with patched.context() as now:
+        interrupt_at(step, now)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*data[:2])
+    assert step <= step_of(model.checkpoint) < step + 4
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_network_that_was_killed_is_the_one_of_one_go(kind, tmp_path, path, data):
+    plain = kind(**QUICK).fit(*data[:2])
+    reached = killed(tmp_path, path, data, 8, random.Random(0), kind, QUICK)
+    assert 8 <= reached < plain.trace_.index[-1]
+    model = network(kind, path).fit(*data[:2])
+    assert_same_end(model, plain, data[0])
+    assert os.listdir(tmp_path) == ["data.npz"]
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_network_resumes_only_with_its_own_settings(kind, data, path, monkeypatch):
+    interrupted_network(data, monkeypatch, 8, network(kind, path))
+    for more in (
+        {"held_out": 0.4},
+        {"network": MLP(hidden=(64,))},
+        {"output": "softmax"},
+    ):
+        if set(more) <= set(kind().get_params()):
+            with pytest.raises(InputError, match="belongs to another fit"):
+                network(kind, path, **more).fit(*data[:2])
+    plain = kind(**QUICK).fit(*data[:2])
+    model = network(kind, path, time_limit=1000, progress=False).fit(*data[:2])
+    assert_same_end(model, plain, data[0])
+
+
+def test_without_a_random_state_a_network_keeps_the_seed_of_its_checkpoint(
+    data, path, monkeypatch
+):
+    """Otherwise it would learn from items that were held out before."""
+    model = network(AggNet, path, random_state=None)
+    interrupted_network(data, monkeypatch, 8, model)
+    content = path.read_bytes()
+    first = model.fit(*data[:2]).label_proba_
+    path.write_bytes(content)
+    assert_allclose(model.fit(*data[:2]).label_proba_, first, atol=1e-6)
+
+
+class Line(eqx.Module):
+    weight: np.ndarray
+
+    def __call__(self, x, *, key=None):
+        return self.weight @ x
+
+
+def test_a_network_of_ones_own_resumes_with_the_same_weights_only(
+    data, path, monkeypatch
+):
+    def of(scale):
+        return network(AggNet, path, network=Line(scale * np.eye(2)))
+
+    plain = AggNet(**QUICK, network=Line(np.eye(2))).fit(*data[:2])
+    interrupted_network(data, monkeypatch, 8, of(1.0))
+    with pytest.raises(InputError, match="belongs to another fit"):
+        of(2.0).fit(*data[:2])
+    assert_same_end(of(1.0).fit(*data[:2]), plain, data[0])
+
+
+def test_a_kernel_with_a_function_has_the_same_fingerprint_in_every_process():
+    code = """
+import numpy as np
+from wisecrowd import Deep
+from wisecrowd.fit.checkpoint import spelled
+def drawn(n_features, n_outputs, key):
+    return None
+print(spelled([Deep(drawn), np.random.RandomState(3)]))
+"""
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(said) == 1
+    assert b"drawn" in said.pop()
 
 
 # -- refused -------------------------------------------------------------------------

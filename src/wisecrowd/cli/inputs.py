@@ -33,8 +33,7 @@ def data_from(
     leave_out_items: Path | None = None,
 ) -> Data:
     """Read the files of a fit, and join them."""
-    from wisecrowd.io.join import join_features, join_note
-    from wisecrowd.io.join import without_items
+    from wisecrowd.io.join import join_features, join_note, without_items
 
     table = None if features is None else features_from(*features)
     read, notes = answers_from(paths, reading, gold), list[str]()

@@ -9,8 +9,8 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ IRRELEVANT = (
 """Settings that may change between two sessions of one fit."""
 
 
+@dataclass
 class Checkpoint:
     """Where a run is kept, and how often.
 
@@ -46,18 +47,17 @@ class Checkpoint:
         Of the data and the settings.
     """
 
-    def __init__(
-        self, path: Path | None, seconds: float, resume: bool, fingerprint: str
-    ) -> None:
-        self.path, self.seconds, self.resume = path, seconds, resume
-        self.fingerprint = fingerprint
-        self._last = time.monotonic()
+    path: Path | None
+    seconds: float
+    resume: bool
+    fingerprint: str
+    _last: float = field(default_factory=time.monotonic, init=False)
 
     @classmethod
     def of(cls, settings: Any, X: Array, answers: Answers, gold: Array) -> "Checkpoint":
         """Return the checkpoint that an estimator's settings ask for."""
         if settings.checkpoint is None:
-            return cls(None, 0.0, resume=False, fingerprint="")
+            return NOWHERE
         path = Path(settings.checkpoint).expanduser()
         if not path.absolute().parent.is_dir():
             raise InputError(
@@ -88,6 +88,19 @@ class Checkpoint:
 
         `like` returns a state of the same structure; its values do not count.
         """
+        found = self._found()
+        return None if found is None else restored(*found, like())
+
+    def seed(self, drawn: int) -> int:
+        """Return the seed of the run to go on from; to begin anew, the drawn one.
+
+        Without a `random_state`, each session would draw another.
+        """
+        found = self._found()
+        return drawn if found is None else int(found[1]["run"]["seed"])
+
+    def _found(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
+        """Return the arrays in the file and what it says about them, if it is there."""
         if self.path is None or not self.resume or not self.path.exists():
             return None
         try:
@@ -106,13 +119,16 @@ class Checkpoint:
                 f"{self.path} belongs to another fit: its data or its settings differ. "
                 f"Go on with the same ones, or fit without resume."
             )
-        return restored(tensors, about, like())
+        return tensors, about
 
     def remove(self) -> None:
         """Delete the file: the fit is complete."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
             remove_leftovers(self.path)  # of one that was killed
+
+
+NOWHERE = Checkpoint(None, 0.0, resume=False, fingerprint="")
 
 
 def is_checkpoint(path: Path) -> bool:
@@ -135,14 +151,20 @@ def fingerprint(settings: Any, X: Array, answers: Answers, gold: Array) -> str:
 
 def spelled(value: Any) -> str:
     """Return a setting as text, the same in every process and whole however long."""
-    if isinstance(value, np.ndarray):
-        content = hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()
-        return f"{value.dtype.str}{value.shape}{content}"
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        table = np.ascontiguousarray(value)  # of NumPy, or JAX's in a user's network
+        content = hashlib.sha256(table.data).hexdigest()
+        return f"{table.dtype.str}{table.shape}{content}"
+    if isinstance(value, np.random.RandomState):
+        value = value.get_state()
+    if is_dataclass(value) and not isinstance(value, type):  # a kernel or a network
+        own = {field.name: getattr(value, field.name) for field in fields(value)}
+        value = {type(value).__qualname__: own}
     if isinstance(value, Mapping):
         return repr({repr(key): spelled(part) for key, part in value.items()})
     if isinstance(value, list | tuple):
         return repr([spelled(part) for part in value])
-    if isinstance(value, FunctionType):  # its repr has its place in memory
+    if hasattr(value, "__qualname__"):  # a function's repr has its place in memory
         return f"{value.__module__}.{value.__qualname__}"
     return repr(value)
 

@@ -6,7 +6,6 @@ annotators between two passes. A part of the items is held out. The parameters w
 highest log-likelihood of their answers are kept.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -14,16 +13,19 @@ import equinox as eqx
 import jax
 import numpy as np
 import optax
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from threadpoolctl import threadpool_limits
 
-from wisecrowd._checks import InputError
 from wisecrowd.answers import Answers
-from wisecrowd.features import PIECE, FeatureSource, InMemory
-from wisecrowd.fit.flat_answers import held_out_items
+from wisecrowd.features import PIECE, FeatureSource, filled
+from wisecrowd.fit import training
+from wisecrowd.fit.checkpoint import NOWHERE, Checkpoint
+from wisecrowd.fit.flat_answers import flat_rows, held_out_items
 from wisecrowd.fit.processes import check_not_forked
-from wisecrowd.fit.stochastic import Pace, Place, Run, Watched, completed, watched_items
+from wisecrowd.fit.stochastic import Pace, Place, Watched, watched_items
 from wisecrowd.fit.trace import Trace
+from wisecrowd.fit.training import Plan
+from wisecrowd.maths.deep.crowd_layers import Rows
 from wisecrowd.maths.deep.layers import MATRICES, Layer, Strength
 from wisecrowd.maths.deep.modules import (
     log_proba,
@@ -32,11 +34,15 @@ from wisecrowd.maths.deep.modules import (
     split,
 )
 from wisecrowd.maths.networks import Network, as_network, generator
-from wisecrowd.maths.scaling import scaling
+from wisecrowd.maths.scaling import Scaling
 
 ADAM = optax.scale_by_adam()
 LEAST_STEPS = 200  # before the log-likelihood may be taken as converged
 LEAST_HELD = 20  # items; fewer say too little about when to stop
+NOT_FINITE = (
+    "the log-likelihood is not finite, even after smaller steps. Use a smaller "
+    "learning_rate, or look for outliers in the features."
+)
 
 
 def blank_adam(params: Any) -> Any:
@@ -76,22 +82,85 @@ class State(NamedTuple):
     best_score: float
 
 
+# -- what a fit is given ---------------------------------------------------------------
+
+
+class Items(NamedTuple):
+    """Features in the network's units, and the items to learn from and to watch.
+
+    `held_out` are none if they were too few; then items of `train` are watched.
+    """
+
+    features: FeatureSource
+    train: Int[np.ndarray, " n"]
+    held_out: Int[np.ndarray, " h"]
+    watched: Int[np.ndarray, " H"]
+
+    @classmethod
+    def of(
+        cls,
+        features: FeatureSource,
+        answered: Bool[np.ndarray, " N"],
+        held_out: float,
+        seed: int,
+    ) -> "Items":
+        """Divide the items of which something is known: others teach nothing."""
+        held = held_out_items(answered, held_out, LEAST_HELD, PIECE, seed)
+        train = np.setdiff1d(np.flatnonzero(answered), held)
+        watched = held if len(held) else train[watched_items(len(train), seed)]
+        return cls(features, train, held, watched)
+
+
 @runtime_checkable
 class Crowd(Protocol):
-    """What is known about the items, in the form that a layer takes."""
+    """What is known about the items, in the form that a layer takes.
+
+    Here nothing is learned between two passes: the layer learns it all.
+    """
+
+    @property
+    def learns(self) -> bool:
+        """Whether `after_pass` does anything."""
+        return False
 
     def start(self) -> Any:
         """Return what is learned between passes, before the first one."""
+        return ()
 
     def given(self, learned: Any, items: Int[np.ndarray, "T B"]) -> Any:
         """Return what is known about batches of items, arrays of T rows."""
 
     def after_pass(self, learned: Any, log_proba: Float[np.ndarray, "N C"]) -> Any:
         """Return what is learned from the predictions for all items."""
+        return learned
 
-    @property
-    def learns(self) -> bool:
-        """Whether `after_pass` does anything."""
+
+@dataclass(frozen=True, eq=False)
+class FlatAnswers(Crowd):
+    """Answers as they are, for layers that predict each by itself.
+
+    A batch has at least `room` rows: see :func:`~wisecrowd.fit.flat_answers.room_for`.
+    """
+
+    answers: Answers
+    gold: Int[np.ndarray, " N"]
+    room: int
+
+    def given(self, learned: Any, items: Int[np.ndarray, "T B"]) -> Rows:
+        """Return the answers on the items."""
+        return flat_rows(self.answers, self.gold, items, self.room)
+
+
+class Recipe(NamedTuple):
+    """What a method brings: its loss, what it knows, step sizes and penalties."""
+
+    layer: Layer
+    crowd: Crowd
+    rates: Rates
+    strength: Strength = Strength(0.0, 0.0)
+
+
+# -- the steps -------------------------------------------------------------------------
 
 
 @eqx.filter_jit
@@ -133,42 +202,21 @@ def log_likelihood(rest: Any, layer: Any, params: Params, X: Any, given: Any) ->
 class NetworkTask:
     """How a network is learned: see :class:`~wisecrowd.fit.stochastic.Task`.
 
-    Attributes
-    ----------
-    layer : Layer
-        The annotators' part of the loss.
-    crowd : Crowd
-        What is known about the items.
-    rest : module
-        The network without its arrays.
-    features : FeatureSource
-        Scaled, in 32 bits.
-    train, watched_at : arrays
-        Items to learn from, and items whose log-likelihood is watched.
-    rates : Rates
-        Full step sizes.
-    strength : Strength
-        Of the penalties.
-    chunk, per_pass : int
-        Steps of a chunk, and of a pass over the items.
+    `rest` is the network without its arrays; `chunk` and `per_pass` are the steps of a
+    chunk and of a pass over the items.
     """
 
-    layer: Layer
-    crowd: Crowd
+    recipe: Recipe
     rest: Any
-    features: FeatureSource
-    train: Int[np.ndarray, " n"]
-    watched_at: Int[np.ndarray, " H"]
-    rates: Rates
-    strength: Strength
+    items: Items
     chunk: int
     per_pass: int
 
     def start(self, network: Any, key: Any) -> State:
         """Return the state before the first step."""
-        params = Params(network, self.layer.start(generator(key)))
-        crowd = self.crowd.start()
-        nothing = np.full(len(self.watched_at), -np.inf)
+        params = Params(network, self.recipe.layer.start(generator(key)))
+        crowd = self.recipe.crowd.start()
+        nothing = np.full(len(self.items.watched), -np.inf)
         best = (params, crowd)
         return State(params, blank_adam(params), key, crowd, nothing, best, -np.inf)
 
@@ -176,20 +224,20 @@ class NetworkTask:
 
     def steps(self, state: State, rows: Int[np.ndarray, "T B"], pace: Pace) -> State:
         """Take a chunk of steps."""
-        items = self.train[rows]
+        layer, crowd, rates, strength = self.recipe
+        items = self.items.train[rows]
         share = pace.rate * pace.ramp * pace.cooling
-        rates = Rates(*((rate * share).astype("float32") for rate in self.rates))
-        batches = self.features.batches(items), self.crowd.given(state.crowd, items)
+        paced = Rates(*((rate * share).astype("float32") for rate in rates))
+        batches = self.items.features.batches(items), crowd.given(state.crowd, items)
         before = state.params, state.adam, state.key
-        after = steps(self.rest, self.layer, before, batches, rates, self.strength)
-        params, adam, key = after
+        params, adam, key = steps(self.rest, layer, before, batches, paced, strength)
         return state._replace(params=params, adam=adam, key=key)
 
     def between(self, state: State, place: Place) -> State:
         """Learn about the annotators after every pass, and keep the best so far."""
         crowd = state.crowd
-        if self.crowd.learns and self.ends_pass(place.step):
-            crowd = self.crowd.after_pass(crowd, self.predictions(state.params))
+        if self.recipe.crowd.learns and self.ends_pass(place.step):
+            crowd = self.recipe.crowd.after_pass(crowd, self.predictions(state.params))
         scores = self.scores(state.params, crowd)
         state = state._replace(crowd=crowd, scores=scores)
         score = float(scores.sum())
@@ -199,8 +247,7 @@ class NetworkTask:
 
     def watched(self, state: State) -> Watched:
         """Return the log-likelihood of the watched items."""
-        total = float(state.scores.sum())
-        return Watched({"bound": total}, state.scores, 0.0)
+        return Watched({"bound": float(state.scores.sum())}, state.scores, 0.0)
 
     def may_converge(self, place: Place) -> bool:
         """Return whether the network has had time to learn anything."""
@@ -219,28 +266,48 @@ class NetworkTask:
 
     def predictions(self, params: Params) -> Float[np.ndarray, "N C"]:
         """Return log p(z | x) of all items."""
-        return predicted_in_pieces(params.network, self.rest, self.features)
+        return predicted_in_pieces(params.network, self.rest, self.items.features)
 
     def scores(self, params: Params, crowd: Any) -> Float[np.ndarray, " H"]:
         """Return the log-likelihood of every watched item."""
-        found = []
-        for first in range(0, len(self.watched_at), PIECE):
-            items = self.watched_at[first : first + PIECE]
-            full = padded(items, len(self.watched_at))[None]
-            given = jax.tree.map(lambda a: a[0], self.crowd.given(crowd, full))
-            X = self.features.batches(full)[0]
-            piece = log_likelihood(self.rest, self.layer, params, X, given)
+        watched, found = self.items.watched, []
+        for first in range(0, len(watched), PIECE):
+            items = watched[first : first + PIECE]
+            full = filled(items, len(watched))[None]
+            given = self.recipe.crowd.given(crowd, full)
+            one = jax.tree.map(lambda a: a[0], given)
+            X = self.items.features.batches(full)[0]
+            piece = log_likelihood(self.rest, self.recipe.layer, params, X, one)
             found.append(np.asarray(piece, np.float64)[: len(items)])
         return np.concatenate(found)
 
 
-def padded(items: Int[np.ndarray, " n"], n_all: int) -> Int[np.ndarray, " m"]:
-    """Return the items, the first repeated up to `PIECE` or to a power of two."""
-    full = PIECE if n_all > PIECE else 1 << max(0, len(items) - 1).bit_length()
-    return np.concatenate([items, np.repeat(items[:1], full - len(items))])
-
-
 # -- a whole fit ---------------------------------------------------------------------
+
+
+def trained(
+    recipe: Recipe,
+    plan: Plan,
+    items: Items,
+    module: eqx.Module,
+    key: Any,
+    *,
+    keep: Checkpoint = NOWHERE,
+    failure: str = NOT_FINITE,
+) -> tuple[NetworkTask, State, Trace]:
+    """Learn a network, from the weights that its module has."""
+    weights, rest = split(module)
+    per_pass = -(-len(items.train) // plan.schedule.batch_size)
+    task = NetworkTask(recipe, rest, items, plan.schedule.chunk, per_pass)
+    state, trace = training.trained(
+        task,
+        plan,
+        len(items.train),
+        task.start(weights, key),
+        keep=keep,
+        failure=failure,
+    )
+    return task, state, trace
 
 
 class Fitted(NamedTuple):
@@ -256,90 +323,36 @@ class Fitted(NamedTuple):
         What was learned between passes.
     log_proba : array (N, C)
         log p(z | x) of all items.
-    held_out : array (H,)
-        The items that were held out; none if they were too few.
     """
 
     network: Network
     layer: Any
     crowd: Any
     log_proba: Float[np.ndarray, "N C"]
-    held_out: Int[np.ndarray, " H"]
 
 
-class Recipe(NamedTuple):
-    """What a method brings to :func:`trained`, once it knows what to learn from."""
-
-    layer: Layer
-    crowd: Crowd
-    strength: Strength
-
-
-def trained(
-    settings: Any,
-    X: Float[np.ndarray, "N D"],
-    answers: Answers,
-    gold: Int[np.ndarray, " N"],
-    recipe: Callable[[Int[np.ndarray, " n"], int], Recipe],
+def fitted(
+    spec: Any,
+    scale: Scaling,
+    n_classes: int,
+    recipe: Recipe,
+    plan: Plan,
+    items: Items,
+    keep: Checkpoint,
 ) -> tuple[Fitted, Trace]:
-    """Learn the network and the annotators' layer, in 32 bits.
-
-    Parameters
-    ----------
-    settings : NetworkClassifier
-        The settings of the network and of the steps.
-    X : array (N, D)
-        Features.
-    answers : Answers
-        What was said about the items.
-    gold : array (N,)
-        Codes of the classes known for certain, -1 elsewhere.
-    recipe : function
-        From the items to learn from and the size of a batch to the method's own parts.
-    """
+    """Learn the network of a setting and the annotators' layer, in 32 bits."""
     check_not_forked()
-    n_classes = answers.n_classes
-    # Items of which nothing is known teach nothing.
-    answered = (answers.n_per_item > 0) | (gold >= 0)
-    scale = scaling(X, settings.scaling)
-    features = InMemory(scale.apply(X, "float32"))
-    seed = settings._seed()
-    held = held_out_items(answered, float(settings.held_out), LEAST_HELD, PIECE, seed)
-    train = np.setdiff1d(np.flatnonzero(answered), held)
-    schedule = settings._schedule(len(train))
-    architecture = as_network(settings.network, X.shape[1])
+    n_features = items.features.n_features
+    architecture = as_network(spec, n_features)
     with jax.enable_x64(False), threadpool_limits(1, user_api="blas"):
         # Keys of JAX, made by NumPy: nothing has to be compiled for them.
-        keys = np.random.default_rng(seed).integers(2**32, size=(2, 2), dtype=np.uint32)
-        module = made_module(architecture, X.shape[1], n_classes, keys[0])
-        weights, rest = split(module)
-        parts = recipe(train, schedule.batch_size)
-        task = NetworkTask(
-            parts.layer,
-            parts.crowd,
-            rest,
-            features,
-            train,
-            held if len(held) else train[watched_items(len(train), seed)],
-            Rates(float(settings.learning_rate), settings._layer_rate()),
-            parts.strength,
-            schedule.chunk,
-            -(-len(train) // schedule.batch_size),
-        )
-        run = Run(task.start(weights, keys[1]), seed, schedule.n_steps)
-        name = type(settings).__name__
-        with Trace(name, schedule.n_steps, settings.progress) as trace:
-            try:
-                run = completed(task, len(train), schedule, run, trace=trace)
-            except FloatingPointError:
-                raise InputError(
-                    "the log-likelihood is not finite, even after smaller steps. Use a "
-                    "smaller learning_rate, or look for outliers in the features."
-                ) from None
-        params, crowd = run.state.best
+        rng = np.random.default_rng(plan.seed)
+        keys = rng.integers(2**32, size=(2, 2), dtype=np.uint32)
+        module = made_module(architecture, n_features, n_classes, keys[0])
+        task, state, trace = trained(recipe, plan, items, module, keys[1], keep=keep)
+        params, crowd = state.best
         said = task.predictions(params)
     leaves = enumerate(jax.tree.leaves(params.network))
     arrays = {str(i): np.asarray(leaf) for i, leaf in leaves}
     network = Network(architecture, arrays, n_classes, scale, 1.0)
-    layer = jax.tree.map(np.asarray, params.layer)
-    return Fitted(network, layer, crowd, said, held), trace
+    return Fitted(network, jax.tree.map(np.asarray, params.layer), crowd, said), trace

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -41,6 +41,7 @@ class Watched(NamedTuple):
     constant: float
 
 
+@runtime_checkable
 class Task(Protocol):
     """What a method brings to the driver."""
 

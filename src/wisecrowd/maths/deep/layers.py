@@ -5,8 +5,9 @@ for it. `start` gives the parameters, `log_likelihood` the log-probability of al
 is known about each item of a batch, and `loss` what a step of Adam lowers.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,11 @@ from jaxtyping import Array, Float
 
 from wisecrowd.maths.deep import crowd_layers as formulas
 from wisecrowd.maths.deep.crowd_layers import Params, Rows
+
+LogProba: TypeAlias = Float[Array, "B C"]
+Features: TypeAlias = Float[Array, "B D"]
+PerItem: TypeAlias = Float[Array, " B"]
+Loss: TypeAlias = Float[Array, ""]
 
 MATRICES = ("matrix", "common", "weight", "offset")
 """The parameters that describe annotators; Adam has a step size of their own."""
@@ -40,22 +46,18 @@ class Layer(Protocol):
         """Return the parameters to begin with."""
 
     def log_likelihood(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
-        given: Any,
-    ) -> Float[Array, " B"]:
+        self, params: Params, log_proba: LogProba, X: Features, given: Any
+    ) -> PerItem:
         """Return log p(all that is known about the item | x) of every item."""
 
     def loss(
         self,
         params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
+        log_proba: LogProba,
+        X: Features,
         given: Any,
         strength: Strength,
-    ) -> Float[Array, ""]:
+    ) -> Loss:
         """Return what a step lowers."""
 
 
@@ -72,75 +74,75 @@ class Marginal:
         return {}
 
     def log_likelihood(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
-        given: Float[Array, "B C"],
-    ) -> Float[Array, " B"]:
+        self, params: Params, log_proba: LogProba, X: Features, given: LogProba
+    ) -> PerItem:
         """Log Σ_c p(c | x) e^{evidence_c}."""
         return jax.nn.logsumexp(log_proba + given, axis=1)
 
     def loss(
         self,
         params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
-        given: Float[Array, "B C"],
+        log_proba: LogProba,
+        X: Features,
+        given: LogProba,
         strength: Strength,
-    ) -> Float[Array, ""]:
+    ) -> Loss:
         """Minus the mean log-likelihood of the items."""
         return -self.log_likelihood(params, log_proba, X, given).mean()
 
 
 @dataclass(frozen=True)
-class AnswerLayer:
+class AnswerLayer(ABC):
     """What all layers share that predict each answer by itself.
 
     Attributes
     ----------
     n_annotators, n_classes, n_answers : int
         A, C and K.
+    mixture : bool
+        Whether the rows of W are made probabilities, whose mixture predicts the answer:
+        Σ_c p_c softmax_k(W[c]). Otherwise, as published, the softmax of the activations
+        does: softmax_k(Σ_c p_c W[c, k]).
     """
 
     n_annotators: int
     n_classes: int
     n_answers: int
+    mixture: bool = True
 
-    def log_given(
-        self, params: Params, X: Float[Array, "B D"], rows: Rows
-    ) -> Float[Array, "P C"]:
-        """Return log p(y | z = c, x, a) of every row and class."""
-        raise NotImplementedError
+    @abstractmethod
+    def of_rows(self, params: Params, X: Features, rows: Rows) -> Float[Array, "P C K"]:
+        """Return W of the annotator of every row, and of nobody else."""
 
+    @abstractmethod
     def penalty(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        rows: Rows,
-        strength: Strength,
-    ) -> Float[Array, ""]:
+        self, params: Params, log_proba: LogProba, rows: Rows, strength: Strength
+    ) -> Loss:
         """Return what is added to the loss."""
-        raise NotImplementedError
+
+    @property
+    def scale(self) -> float:
+        """The diagonal of the start; one, the identity, as published."""
+        return MIXTURE_START if self.mixture else 1.0
+
+    def log_given(self, params: Params, X: Features, rows: Rows) -> Float[Array, "P C"]:
+        """Return log p(y | z = c, x, a): the answer to a class that is certain."""
+        return formulas.log_given(self.of_rows(params, X, rows), rows.answer)
 
     def log_answer(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
-        rows: Rows,
+        self, params: Params, log_proba: LogProba, X: Features, rows: Rows
     ) -> Float[Array, " P"]:
-        """Return log Σ_c p(c | x) p(y | c, x, a) of every row."""
-        log_given = self.log_given(params, X, rows)
-        return formulas.log_mixture(log_proba[rows.place], log_given)
+        """Return log p(y | x, a) of every row."""
+        log_proba = log_proba[rows.place]
+        if self.mixture:
+            return formulas.log_mixture(log_proba, self.log_given(params, X, rows))
+        matrices = self.of_rows(params, X, rows)
+        activations = formulas.activations(jnp.exp(log_proba), matrices)
+        return formulas.picked(jax.nn.log_softmax(activations), rows.answer)
 
     def log_likelihood(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
-        given: Rows,
-    ) -> Float[Array, " B"]:
+        self, params: Params, log_proba: LogProba, X: Features, given: Rows
+    ) -> PerItem:
         """Return log p(gold, all answers | x), the answers independent given the class.
 
         Training predicts each answer by itself. What is watched is how well network and
@@ -153,11 +155,11 @@ class AnswerLayer:
     def loss(
         self,
         params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
+        log_proba: LogProba,
+        X: Features,
         given: Rows,
         strength: Strength,
-    ) -> Float[Array, ""]:
+    ) -> Loss:
         """Minus the mean log-probability of an answer, and the penalties."""
         seen, of_gold = formulas.with_gold(log_proba, given.gold)
         log_answer = self.log_answer(params, seen, X, given)
@@ -174,22 +176,12 @@ class CrowdLayerRecipe(AnswerLayer):
     ----------
     kind : {"vw", "vwb", "mw"}
         A weight per class; a weight per class and an offset per answer; a matrix.
-    mixture : bool
-        Whether the rows of the matrix are made probabilities, whose mixture predicts
-        the answer: Σ_c p_c softmax_k(W[c]). Otherwise, as published, the softmax of
-        the activations does: softmax_k(Σ_c p_c W[c, k]).
     regularizer : "trace", "geometric" or None
         What is penalised, besides the prior.
     """
 
     kind: str = "mw"
-    mixture: bool = True
     regularizer: str | None = None
-
-    @property
-    def scale(self) -> float:
-        """The diagonal of the start; one, the identity, as published."""
-        return MIXTURE_START if self.mixture else 1.0
 
     @property
     def centre(self) -> Params:
@@ -216,38 +208,13 @@ class CrowdLayerRecipe(AnswerLayer):
         offset = jnp.where(jnp.asarray(free)[None], params["offset"], 0)
         return formulas.matrices_of_weights(jnp.asarray(params["weight"]), offset)
 
-    def own_matrices(self, params: Params, rows: Rows) -> Float[Array, "P C K"]:
+    def of_rows(self, params: Params, X: Features, rows: Rows) -> Float[Array, "P C K"]:
         """Return W of the annotator of every row, and of nobody else."""
         return self.matrices({k: v[rows.annotator] for k, v in params.items()})
 
-    def log_given(
-        self, params: Params, X: Float[Array, "B D"], rows: Rows
-    ) -> Float[Array, "P C"]:
-        """Return log p(y | z = c, a): the answer to a class that is certain."""
-        return formulas.log_given(self.own_matrices(params, rows), rows.answer)
-
-    def log_answer(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
-        rows: Rows,
-    ) -> Float[Array, " P"]:
-        """Return log p(y | x, a) of every row."""
-        if self.mixture:
-            return super().log_answer(params, log_proba, X, rows)
-        activations = formulas.activations(
-            jnp.exp(log_proba)[rows.place], self.own_matrices(params, rows)
-        )
-        return formulas.picked(jax.nn.log_softmax(activations), rows.answer)
-
     def penalty(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        rows: Rows,
-        strength: Strength,
-    ) -> Float[Array, ""]:
+        self, params: Params, log_proba: LogProba, rows: Rows, strength: Strength
+    ) -> Loss:
         """Return the Gaussian prior around the start, and the regulariser."""
         prior = sum(
             formulas.gaussian_penalty(params[name], centre[None])
@@ -268,25 +235,16 @@ class CommonLayer(AnswerLayer):
     """A common confusion matrix and one per annotator, mixed by features (CoNAL).
 
     p(y | x, a, c) = s G[c, y] + (1 − s) R[a, c, y], s = σ(v(x) · u[a]), with v and u of
-    length one; v has two linear layers.
-
-    Attributes
-    ----------
-    n_features : int
-        D.
-    mixture : bool
-        Whether probabilities are mixed. Otherwise, as published, the matrices are:
-        p(y | x, a) = softmax_y(Σ_c p_c (s W_G[c, y] + (1 − s) W[a, c, y])).
+    length one; v has two linear layers. Without `mixture`, as published, the matrices
+    before the softmax are mixed: W = s W_G + (1 − s) W[a].
     """
 
-    n_features: int = 0
-    mixture: bool = True
+    n_features: int = 0  # D
 
     @property
     def centre(self) -> np.ndarray:
-        """The start of all matrices; the identity, as published."""
-        scale = MIXTURE_START if self.mixture else 1.0
-        return formulas.scaled_identity(self.n_classes, self.n_answers, scale)
+        """The start of all matrices."""
+        return formulas.scaled_identity(self.n_classes, self.n_answers, self.scale)
 
     def start(self, rng: np.random.Generator) -> Params:
         """Return a scaled identity everywhere; the mixing network is drawn."""
@@ -307,7 +265,7 @@ class CommonLayer(AnswerLayer):
         }
 
     def common_share(
-        self, params: Params, X: Float[Array, "B D"], rows: Rows
+        self, params: Params, X: Features, rows: Rows
     ) -> Float[Array, " P"]:
         """S = σ(v(x) · u[a]) of every row."""
         between = X @ params["seen"] + params["seen_bias"][None]
@@ -315,47 +273,25 @@ class CommonLayer(AnswerLayer):
         annotator = unit(params["annotator"][rows.annotator])
         return jax.nn.sigmoid((item[rows.place] * annotator).sum(1))
 
-    def log_given(
-        self, params: Params, X: Float[Array, "B D"], rows: Rows
-    ) -> Float[Array, "P C"]:
+    def of_rows(self, params: Params, X: Features, rows: Rows) -> Float[Array, "P C K"]:
+        """Return s W_G + (1 − s) W[a] of every row."""
+        share = self.common_share(params, X, rows)[:, None, None]
+        own = params["matrix"][rows.annotator]
+        return share * params["common"][None] + (1 - share) * own
+
+    def log_given(self, params: Params, X: Features, rows: Rows) -> Float[Array, "P C"]:
         """Return log (s G[c, y] + (1 − s) R[a, c, y]), or that of mixed matrices."""
         if not self.mixture:
-            return formulas.log_given(self.mixed(params, X, rows), rows.answer)
+            return super().log_given(params, X, rows)
         share = self.common_share(params, X, rows)[:, None]
         common = jax.nn.softmax(params["common"], axis=1).T[rows.answer]
         matrices = params["matrix"][rows.annotator]
         own = jnp.exp(formulas.log_given(matrices, rows.answer))
         return jnp.log(share * common + (1 - share) * own)
 
-    def mixed(
-        self, params: Params, X: Float[Array, "B D"], rows: Rows
-    ) -> Float[Array, "P C K"]:
-        """Return s W_G + (1 − s) W[a] of every row."""
-        share = self.common_share(params, X, rows)[:, None, None]
-        own = params["matrix"][rows.annotator]
-        return share * params["common"][None] + (1 - share) * own
-
-    def log_answer(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        X: Float[Array, "B D"],
-        rows: Rows,
-    ) -> Float[Array, " P"]:
-        """Return log p(y | x, a) of every row."""
-        if self.mixture:
-            return super().log_answer(params, log_proba, X, rows)
-        proba = jnp.exp(log_proba)[rows.place]
-        activations = formulas.activations(proba, self.mixed(params, X, rows))
-        return formulas.picked(jax.nn.log_softmax(activations), rows.answer)
-
     def penalty(
-        self,
-        params: Params,
-        log_proba: Float[Array, "B C"],
-        rows: Rows,
-        strength: Strength,
-    ) -> Float[Array, ""]:
+        self, params: Params, log_proba: LogProba, rows: Rows, strength: Strength
+    ) -> Loss:
         """Return the prior of own and common matrices minus their distance."""
         own = formulas.gaussian_penalty(params["matrix"], self.centre[None])
         common = formulas.gaussian_penalty(params["common"][None], self.centre[None])

@@ -18,7 +18,14 @@ from jaxtyping import Array, Float
 from wisecrowd._checks import InputError, number, whole_number
 from wisecrowd._records import record
 from wisecrowd.maths.deep.modules import KEY, made_module, outputs, split
-from wisecrowd.maths.gp.kernels import Kernel, Params, as_kernel
+from wisecrowd.maths.gp.kernels import (
+    Covariance,
+    Kernel,
+    Others,
+    Params,
+    Points,
+    as_kernel,
+)
 from wisecrowd.maths.networks import as_network
 
 MANY = 20_000
@@ -127,14 +134,12 @@ class Deep(Kernel):
         slow = jax.tree.map(lambda d: pace * d, direction["network"])
         return direction | {"network": slow}
 
-    def __call__(
-        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
-    ) -> Float[Array, "B M"]:
+    def __call__(self, params: Params, X: Points, Y: Others) -> Covariance:
         """Return the covariance of every pair of points in the space of features."""
         left, right = (self.embedded(params, points) for points in (X, Y))
         return self.base(params["kernel"], left, right)
 
-    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+    def diagonal(self, params: Params, X: Points) -> Float[Array, " B"]:
         """Return the variance at every point."""
         return self.base.diagonal(params["kernel"], self.embedded(params, X))
 

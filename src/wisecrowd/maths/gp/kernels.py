@@ -20,11 +20,12 @@ from wisecrowd._checks import InputError, one_of
 from wisecrowd._records import record
 
 Params: TypeAlias = dict[str, Any]
+Points: TypeAlias = Float[Array, "B D"]
+Others: TypeAlias = Float[Array, "M D"]
+Covariance: TypeAlias = Float[Array, "B M"]
 
 
-def squared_distance(
-    X: Float[Array, "B D"], Y: Float[Array, "M D"]
-) -> Float[Array, "B M"]:
+def squared_distance(X: Points, Y: Others) -> Covariance:
     """|x − y|² for all pairs, never below zero."""
     cross = X @ Y.T
     sums = (X * X).sum(1)[:, None] + (Y * Y).sum(1)[None, :]
@@ -39,13 +40,11 @@ class Kernel(ABC):
         """Return the parameters to begin with."""
 
     @abstractmethod
-    def __call__(
-        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
-    ) -> Float[Array, "B M"]:
+    def __call__(self, params: Params, X: Points, Y: Others) -> Covariance:
         """Return the covariance of every pair."""
 
     @abstractmethod
-    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+    def diagonal(self, params: Params, X: Points) -> Float[Array, " B"]:
         """Return the variance at every point."""
 
     # A kernel on the output of a network has its own ones of these: maths/gp/deep.py.
@@ -60,7 +59,7 @@ class Kernel(ABC):
         return n_features
 
     def inner(
-        self, params: Params, X: Float[Array, "B D"]
+        self, params: Params, X: Points
     ) -> tuple["Kernel", Params, Float[Array, "B E"]]:
         """Return kernel, parameters and points in the space of inducing points."""
         return self, params, X
@@ -109,15 +108,13 @@ class Stationary(Kernel):
         # Of NumPy: a Python number is "weakly typed", and steps would compile thrice.
         return {"log_scale": log_scale, "log_variance": jnp.asarray(np.log(20.0))}
 
-    def __call__(
-        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
-    ) -> Float[Array, "B M"]:
+    def __call__(self, params: Params, X: Points, Y: Others) -> Covariance:
         """Return the covariance of every pair."""
         scale = jnp.atleast_1d(jnp.exp(params["log_scale"]))
         similar = SHAPES[self.shape](squared_distance(X / scale[None], Y / scale[None]))
         return jnp.exp(params["log_variance"]) * similar
 
-    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+    def diagonal(self, params: Params, X: Points) -> Float[Array, " B"]:
         """Return the variance, the same everywhere."""
         return jnp.full(X.shape[0], jnp.exp(params["log_variance"]), X.dtype)
 
@@ -131,63 +128,63 @@ class Linear(Kernel):
         """Return v = 1."""
         return {"log_variance": jnp.zeros(())}
 
-    def __call__(
-        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
-    ) -> Float[Array, "B M"]:
+    def __call__(self, params: Params, X: Points, Y: Others) -> Covariance:
         """Return the covariance of every pair."""
         return jnp.exp(params["log_variance"]) * (1 + X @ Y.T / X.shape[1])
 
-    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+    def diagonal(self, params: Params, X: Points) -> Float[Array, " B"]:
         """Return the variance at every point."""
         return jnp.exp(params["log_variance"]) * (1 + (X * X).mean(1))
 
 
-@record
 @dataclass(frozen=True)
-class Sum(Kernel):
+class Pair(Kernel):
+    """Two kernels of the same points."""
+
+    left: Kernel
+    right: Kernel
+
+    def start(self, n_features: int) -> Params:
+        """Return both starts."""
+        return {
+            "left": self.left.start(n_features),
+            "right": self.right.start(n_features),
+        }
+
+    @staticmethod
+    @abstractmethod
+    def both(left: Any, right: Any) -> Any:
+        """Return the sum or the product."""
+
+    def __call__(self, params: Params, X: Points, Y: Others) -> Covariance:
+        """Return the covariance of every pair."""
+        left = self.left(params["left"], X, Y)
+        return self.both(left, self.right(params["right"], X, Y))
+
+    def diagonal(self, params: Params, X: Points) -> Float[Array, " B"]:
+        """Return the variance at every point."""
+        left = self.left.diagonal(params["left"], X)
+        return self.both(left, self.right.diagonal(params["right"], X))
+
+
+@record
+class Sum(Pair):
     """The sum of two kernels."""
 
-    left: Kernel
-    right: Kernel
-
-    def start(self, n_features: int) -> Params:
-        """Return both starts."""
-        return _both(self, n_features)
-
-    def __call__(
-        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
-    ) -> Float[Array, "B M"]:
-        """Return the covariance of every pair."""
-        return self.left(params["left"], X, Y) + self.right(params["right"], X, Y)
-
-    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
-        """Return the variance at every point."""
-        left = self.left.diagonal(params["left"], X)
-        return left + self.right.diagonal(params["right"], X)
+    @staticmethod
+    def both(left: Any, right: Any) -> Any:
+        """Return the sum."""
+        return left + right
 
 
 @record
-@dataclass(frozen=True)
-class Product(Kernel):
+class Product(Pair):
     """The product of two kernels."""
 
-    left: Kernel
-    right: Kernel
-
-    def start(self, n_features: int) -> Params:
-        """Return both starts."""
-        return _both(self, n_features)
-
-    def __call__(
-        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
-    ) -> Float[Array, "B M"]:
-        """Return the covariance of every pair."""
-        return self.left(params["left"], X, Y) * self.right(params["right"], X, Y)
-
-    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
-        """Return the variance at every point."""
-        left = self.left.diagonal(params["left"], X)
-        return left * self.right.diagonal(params["right"], X)
+    @staticmethod
+    def both(left: Any, right: Any) -> Any:
+        """Return the product."""
+        return left * right
 
 
 @dataclass(frozen=True)
@@ -200,45 +197,36 @@ class Given(Kernel):
         """Return v = 1."""
         return {"log_variance": jnp.zeros(())}
 
-    def __call__(
-        self, params: Params, X: Float[Array, "B D"], Y: Float[Array, "M D"]
-    ) -> Float[Array, "B M"]:
+    def __call__(self, params: Params, X: Points, Y: Others) -> Covariance:
         """Return the covariance of every pair."""
         cov = jax.vmap(lambda x: jax.vmap(lambda y: self.function(x, y))(Y))(X)
         return jnp.exp(params["log_variance"]) * cov
 
-    def diagonal(self, params: Params, X: Float[Array, "B D"]) -> Float[Array, " B"]:
+    def diagonal(self, params: Params, X: Points) -> Float[Array, " B"]:
         """Return the variance at every point."""
         return jnp.exp(params["log_variance"]) * jax.vmap(
             lambda x: self.function(x, x)
         )(X)
 
 
-def _both(pair: Sum | Product, n_features: int) -> Params:
-    return {
-        "left": pair.left.start(n_features),
-        "right": pair.right.start(n_features),
-    }
-
-
-def _safe_root(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
+def _safe_root(squared: Covariance) -> Covariance:
     """√r² whose gradient is zero, not infinite, at r = 0."""
     positive = jnp.where(squared > 0, squared, 1.0)
     return jnp.where(squared > 0, jnp.sqrt(positive), 0.0)
 
 
-def _se(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
+def _se(squared: Covariance) -> Covariance:
     """exp(−r²/2)."""
     return jnp.exp(-0.5 * squared)
 
 
-def _matern32(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
+def _matern32(squared: Covariance) -> Covariance:
     """(1 + √3 r) exp(−√3 r)."""
     r = _safe_root(3 * squared)
     return (1 + r) * jnp.exp(-r)
 
 
-def _matern52(squared: Float[Array, "B M"]) -> Float[Array, "B M"]:
+def _matern52(squared: Covariance) -> Covariance:
     """(1 + √5 r + 5r²/3) exp(−√5 r)."""
     r = _safe_root(5 * squared)
     return (1 + r + r * r / 3) * jnp.exp(-r)

@@ -5,7 +5,7 @@ q(z) ∝ p(z | x) exp(Σ E log R[a, z, y]); it is normalised, in logs, for any n
 annotators and answers. The annotators have Dirichlet priors and posteriors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,41 +14,27 @@ from jaxtyping import Float, Int
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import Learned, WithConfusionMatrices
-from wisecrowd.fit.trace import Trace
+from wisecrowd.base import WithConfusionMatrices
 from wisecrowd.maths import crowd
-from wisecrowd.maths.temperature import tempered
 from wisecrowd.methods.deep.shared import NetworkClassifier
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices
 
 
 class Annotators(NamedTuple):
-    """The skills, and what the answers say about every item with them."""
+    """Dirichlet concentrations, and what the answers say about every item with them."""
 
-    skills: ConfusionMatrices
+    prior: Float[np.ndarray, "P C K"]
+    counts: Float[np.ndarray, "A C K"]
     evidence: Float[np.ndarray, "N C"]
-
-
-def evidence(answers: Answers, skills: ConfusionMatrices) -> Float[np.ndarray, "N C"]:
-    """Σ log R[a, c, y] of every item, R = the posterior mean of the matrices."""
-    return crowd.evidence_per_item(answers, np.log(skills.confusion()))
 
 
 @dataclass(frozen=True, eq=False)
 class EvidenceOfAnswers:
     """The crowd of AggNet: see :class:`~wisecrowd.fit.deep.Crowd`.
 
-    Attributes
-    ----------
-    before : ConfusionMatrices
-        The prior as the skill of everybody.
-    answers : Answers
-        All answers.
-    taught : Answers
-        The answers to learn from.
-    gold : array (N,)
-        Codes of the classes known for certain, -1 elsewhere.
+    `before` is the prior as the skill of everybody. The annotators are learned from the
+    answers `taught`. Gold rules out all other classes.
     """
 
     before: ConfusionMatrices
@@ -57,15 +43,23 @@ class EvidenceOfAnswers:
     gold: Int[np.ndarray, " N"]
     learns: bool = True
 
-    def with_skills(self, skills: ConfusionMatrices) -> Annotators:
-        """Return the skills with their evidence; gold rules out all else."""
-        said = crowd.clamped(evidence(self.answers, skills), self.gold)
-        return Annotators(skills, said.astype(np.float32))
+    def skills(self, learned: Annotators) -> ConfusionMatrices:
+        """Return the skills that have these concentrations."""
+        return replace(self.before, prior=learned.prior, counts=learned.counts)
+
+    def learned_from(
+        self, skills: ConfusionMatrices, proba: Float[np.ndarray, "N C"]
+    ) -> Annotators:
+        """Return the annotators for these class probabilities, with their evidence."""
+        skills = skills.learned_from(self.taught, proba)
+        said = crowd.evidence_per_item(self.answers, np.log(skills.confusion()))
+        said = crowd.clamped(said, self.gold).astype(np.float32)
+        return Annotators(skills.prior, skills.counts, said)
 
     def start(self) -> Annotators:
         """Return what the votes say about the annotators."""
         votes = crowd.vote_proba(self.answers.votes(), self.gold)
-        return self.with_skills(self.before.learned_from(self.taught, votes))
+        return self.learned_from(self.before, votes)
 
     def given(self, learned: Annotators, items: Int[np.ndarray, "T B"]) -> Array:
         """Return the evidence about the items."""
@@ -76,7 +70,7 @@ class EvidenceOfAnswers:
     ) -> Annotators:
         """Return the annotators for the E-step of these predictions."""
         proba, _ = crowd.posterior(log_proba + learned.evidence)
-        return self.with_skills(learned.skills.learned_from(self.taught, proba))
+        return self.learned_from(self.skills(learned), proba)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -118,6 +112,14 @@ class AggNet(WithConfusionMatrices, NetworkClassifier):
         Seed of the weights, of dropout, of the batches and of the held-out items.
     progress : bool or None
         Whether to draw a progress bar. None: on a terminal.
+    checkpoint : path or None
+        File in which the state of the fit is kept while it runs. It is deleted when
+        the fit is complete.
+    checkpoint_seconds : float
+        The least time between two checkpoints.
+    resume : bool
+        Whether to continue from the checkpoint, if there is one. The data and the
+        settings must be the same.
     annotator_prior : "learned", "flat", "diagonal", array or mapping
         Dirichlet concentrations of the annotators' rows; see :class:`BCC`.
 
@@ -181,28 +183,31 @@ class AggNet(WithConfusionMatrices, NetworkClassifier):
 }""",
     )
 
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
-        self._check_settings()
-        from wisecrowd.fit.deep import Recipe, trained
-        from wisecrowd.fit.flat_answers import ordered
-        from wisecrowd.maths.deep.layers import Marginal, Strength
+    def _recipe(
+        self, annotations: Annotations, answers: Answers, items: Any, batch_size: int
+    ) -> Any:
+        from wisecrowd.fit.deep import Rates, Recipe
+        from wisecrowd.maths.deep.layers import Marginal
 
-        answers, gold = ordered(annotations.codes), annotations.gold_codes
         before = ConfusionMatrices.before_answers(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
         )
+        taught = answers.some(np.isin(answers.item, items.train))
+        people = EvidenceOfAnswers(before, answers, taught, annotations.gold_codes)
+        rate = float(self.learning_rate)
+        return Recipe(Marginal(), people, Rates(rate, rate))
 
-        def recipe(train: Int[np.ndarray, " n"], batch_size: int) -> Recipe:
-            taught = answers.some(np.isin(answers.item, train))
-            people = EvidenceOfAnswers(before, answers, taught, gold)
-            return Recipe(Marginal(), people, Strength(0.0, 0.0))
+    def _learned_skills(
+        self, recipe: Any, found: Any, answers: Answers, X: Array
+    ) -> Any:
+        return recipe.crowd.skills(found.crowd)
 
-        found, trace = trained(self, X, answers, gold, recipe)
-        said, held = found.log_proba, found.held_out
-        answered = crowd.clamped(evidence(answers, found.crowd.skills), gold)
-        temperature = self._temperature(said[held], answered[held])
-        proba, _ = crowd.posterior(tempered(said, temperature) + answered)
-        skills = found.crowd.skills.with_statistics(crowd.soft_counts(answers, proba))
-        skills = skills.with_doubt(answers, proba)
-        network = found.network._replace(temperature=temperature)
-        return Learned(proba, proba.mean(0), skills, network), trace
+    def _evidence(self, skills: Any, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Σ log R[a, c, y], R = the posterior mean of the matrices."""
+        return crowd.evidence_per_item(answers, np.log(skills.confusion()))
+
+    def _counted(
+        self, skills: Any, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Any:
+        counts = crowd.soft_counts(answers, proba)
+        return skills.with_statistics(counts).with_doubt(answers, proba)

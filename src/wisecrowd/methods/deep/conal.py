@@ -5,19 +5,15 @@ How many depends on the item and the annotator, s = σ(v(x) · u[a]).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import softmax
 
-from wisecrowd._checks import number, one_of
+from wisecrowd._checks import number
 from wisecrowd._types import Array
-from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import Learned
-from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd
-from wisecrowd.maths.temperature import tempered
 from wisecrowd.methods.deep.shared import LayerClassifier
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import CommonConfusions, Tally
@@ -43,6 +39,8 @@ class CoNAL(LayerClassifier):
     network, scaling, batch_size, max_epochs, tol, time_limit
         As in :class:`AggNet`.
     learning_rate, held_out, temperature, dependence, random_state, progress
+        As in :class:`AggNet`.
+    checkpoint, checkpoint_seconds, resume
         As in :class:`AggNet`.
 
     Attributes
@@ -79,15 +77,7 @@ class CoNAL(LayerClassifier):
     """
 
     distance_strength: float | int = 1e-5
-    output: str = "mixture"
 
-    published: ClassVar[dict[str, Any]] = {
-        "output": "softmax",
-        "annotator_l2": 0.0,
-        "annotator_rate": 1e-3,
-        "temperature": None,
-        "dependence": None,
-    }
     method = MethodInfo(
         name="conal",
         needs="features",
@@ -117,53 +107,41 @@ class CoNAL(LayerClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        one_of(self.output, ("mixture", "softmax"), "output")
         wanted = "a number, at least 0"
         number(
             self.distance_strength, "distance_strength", wanted,
             lambda v: 0 <= v < np.inf,
         )  # fmt: skip
 
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
-        self._check_settings()
+    def _layer(self, shape: tuple[int, int, int], n_features: int) -> tuple[Any, float]:
         from wisecrowd.maths.deep.layers import CommonLayer
 
         mixture = self.output == "mixture"
-        shape = annotations.codes.shape[1:]
-        layer = CommonLayer(*shape, n_features=X.shape[1], mixture=mixture)
-        strength = float(self.distance_strength)
-        found, answers, trace = self._trained(X, annotations, layer, strength)
-        skills = skills_of(found, answers, X, in_logs=not mixture)
-        said, held, gold = found.log_proba, found.held_out, annotations.gold_codes
-        evidence = crowd.clamped(skills.evidence(answers), gold)
-        temperature = self._temperature(said[held], evidence[held])
-        proba, _ = crowd.posterior(tempered(said, temperature) + evidence)
-        skills = replace(skills, tally=Tally.of(answers, proba), features=None)
-        network = found.network._replace(temperature=temperature)
-        return Learned(proba, proba.mean(0), skills, network), trace
+        layer = CommonLayer(*shape, mixture=mixture, n_features=n_features)
+        return layer, float(self.distance_strength)
 
+    def _learned_skills(
+        self, recipe: Any, found: Any, answers: Answers, X: Array
+    ) -> Any:
+        # An annotator without answers is as the crowd, as a new one is.
+        params = found.layer
+        answered = answers.n_per_annotator > 0
+        own = softmax(params["matrix"].astype(np.float64), axis=2)
+        own[~answered] = of_the_crowd(own, answered)
+        towards = np.where(answered[:, None], params["annotator"], 0.0)
+        names = ("seen", "seen_bias", "item", "item_bias")
+        skills = CommonConfusions(
+            Tally.of(answers, np.exp(found.log_proba)),
+            softmax(params["common"].astype(np.float64), axis=1),
+            own,
+            np.full(answers.n_annotators, 0.5),
+            Mixing(**{name: params[name] for name in names}, annotator=towards),
+            found.network.scaling,
+            in_logs=self.output == "softmax",
+        ).seeing(X)
+        return replace(skills, mean_share=mean_share(skills.share(answers), answers))
 
-def skills_of(
-    found: Any, answers: Answers, X: Array, *, in_logs: bool
-) -> CommonConfusions:
-    """Return the skills that the layer learned, with shares for the items of the fit.
-
-    An annotator without answers is as the crowd, as a new one is.
-    """
-    params = found.layer
-    answered = answers.n_per_annotator > 0
-    own = softmax(params["matrix"].astype(np.float64), axis=2)
-    own[~answered] = of_the_crowd(own, answered)
-    towards = np.where(answered[:, None], params["annotator"], 0.0)
-    names = ("seen", "seen_bias", "item", "item_bias")
-    mixing = Mixing(**{name: params[name] for name in names}, annotator=towards)
-    skills = CommonConfusions(
-        Tally.of(answers, np.exp(found.log_proba)),
-        softmax(params["common"].astype(np.float64), axis=1),
-        own,
-        np.full(answers.n_annotators, 0.5),
-        mixing,
-        found.network.scaling,
-        in_logs=in_logs,
-    ).seeing(X)
-    return replace(skills, mean_share=mean_share(skills.share(answers), answers))
+    def _counted(
+        self, skills: Any, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Any:
+        return replace(super()._counted(skills, answers, proba), features=None)

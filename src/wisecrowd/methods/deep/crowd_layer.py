@@ -6,18 +6,14 @@ the answers that were given.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from wisecrowd._checks import InputError, number, one_of
 from wisecrowd._types import Array
-from wisecrowd.annotations import Annotations
-from wisecrowd.base import Learned
-from wisecrowd.fit.trace import Trace
-from wisecrowd.maths import crowd
-from wisecrowd.maths.temperature import tempered
+from wisecrowd.answers import Answers
 from wisecrowd.methods.deep.shared import LayerClassifier
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import LayerMatrices
@@ -53,6 +49,8 @@ class CrowdLayer(LayerClassifier):
         As in :class:`AggNet`.
     learning_rate, held_out, temperature, dependence, random_state, progress
         As in :class:`AggNet`.
+    checkpoint, checkpoint_seconds, resume
+        As in :class:`AggNet`.
 
     Attributes
     ----------
@@ -85,17 +83,9 @@ class CrowdLayer(LayerClassifier):
     """
 
     kind: str = "mw"
-    output: str = "mixture"
     regularizer: str | None = None
     regularizer_strength: float | int | str = "auto"
 
-    published: ClassVar[dict[str, Any]] = {
-        "output": "softmax",
-        "annotator_l2": 0.0,
-        "annotator_rate": 1e-3,
-        "temperature": None,
-        "dependence": None,
-    }
     method = MethodInfo(
         name="crowd-layer",
         needs="features",
@@ -114,46 +104,38 @@ class CrowdLayer(LayerClassifier):
     def _check_settings(self) -> None:
         super()._check_settings()
         one_of(self.kind, ("mw", "vw", "vwb"), "kind")
-        one_of(self.output, ("mixture", "softmax"), "output")
         one_of(self.regularizer, STRENGTH, "regularizer")
         if self.regularizer_strength != "auto":
             wanted = "'auto', or a number, at least 0"
-            number(self.regularizer_strength, "regularizer_strength", wanted, _finite)
-        if self.regularizer is not None and (self.kind, self.output) != (
-            "mw",
-            "mixture",
-        ):
+            number(
+                self.regularizer_strength, "regularizer_strength", wanted,
+                lambda v: 0 <= v < np.inf,
+            )  # fmt: skip
+        of_mixture = self.kind == "mw" and self.output == "mixture"
+        if self.regularizer is not None and not of_mixture:
             raise InputError(
                 f"regularizer={self.regularizer!r} is for confusion matrices: use it "
                 f"with kind='mw' and output='mixture', or set regularizer=None."
             )
 
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
-        self._check_settings()
+    def _layer(self, shape: tuple[int, int, int], n_features: int) -> tuple[Any, float]:
         from wisecrowd.maths.deep.layers import CrowdLayerRecipe
 
         layer = CrowdLayerRecipe(
-            *annotations.codes.shape[1:],
-            kind=self.kind,
+            *shape,
             mixture=self.output == "mixture",
+            kind=self.kind,
             regularizer=self.regularizer,
         )
         strength = self.regularizer_strength
         if strength == "auto":
             strength = STRENGTH[self.regularizer]
-        found, answers, trace = self._trained(X, annotations, layer, float(strength))
+        return layer, float(strength)
+
+    def _learned_skills(
+        self, recipe: Any, found: Any, answers: Answers, X: Array
+    ) -> Any:
         # The answers to a class that is certain: the softmax of the rows of W.
-        logits = np.asarray(layer.matrices(found.layer), np.float64)
-        matrices = softmax(logits, axis=2)
-        said, held, gold = found.log_proba, found.held_out, annotations.gold_codes
-        evidence = crowd.evidence_per_item(answers, np.log(matrices))
-        evidence = crowd.clamped(evidence, gold)
-        temperature = self._temperature(said[held], evidence[held])
-        proba, _ = crowd.posterior(tempered(said, temperature) + evidence)
-        skills = LayerMatrices.of(answers, proba, matrices)
-        network = found.network._replace(temperature=temperature)
-        return Learned(proba, proba.mean(0), skills, network), trace
-
-
-def _finite(value: Any) -> bool:
-    return bool(0 <= value < np.inf)
+        logits = np.asarray(recipe.layer.matrices(found.layer), np.float64)
+        proba = np.exp(found.log_proba)
+        return LayerMatrices.of(answers, proba, softmax(logits, axis=2))

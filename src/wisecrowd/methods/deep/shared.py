@@ -1,46 +1,44 @@
-"""What AggNet, the crowd layers and CoNAL share: settings, network, predictions."""
+"""What AggNet, the crowd layers and CoNAL share: settings, the fit, predictions."""
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from wisecrowd._checks import number, one_of, random_numbers, whole_number
+from wisecrowd._checks import number, one_of
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
-from wisecrowd.base import CrowdClassifier, Published
-from wisecrowd.fit.stochastic import Schedule
+from wisecrowd.base import CrowdClassifier, Learned, Published
+from wisecrowd.features import InMemory
+from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.trace import Trace
+from wisecrowd.fit.training import TrainingSettings
+from wisecrowd.maths import crowd
 from wisecrowd.maths.networks import Network
-from wisecrowd.maths.scaling import SCALINGS
-from wisecrowd.maths.temperature import fitted_temperature
-
-MIN_STEPS = 3000  # the most steps of a small crowd
-DEFAULT_PASSES = 20  # the most passes over a large one
-COOL_DOWN = 0.4  # of the steps, in which the rates fall
-BATCH = 64
+from wisecrowd.maths.scaling import scaling
+from wisecrowd.maths.temperature import fitted_temperature, tempered
+from wisecrowd.skills import Tally
 
 
 # A dataclass only for its constructor, which scikit-learn reads the settings from.
 @dataclass(eq=False, repr=False)
-class NetworkClassifier(Published, CrowdClassifier):
+class NetworkClassifier(TrainingSettings, Published, CrowdClassifier):
     """A network, its training and its predictions."""
 
     network: Any = "mlp"
     _: KW_ONLY
-    scaling: str = "auto"
-    batch_size: int = BATCH
-    max_epochs: int | None = None
+    batch_size: int = 64
     tol: float | int | None = 1e-3
-    time_limit: float | int | None = None
     learning_rate: float | int = 1e-3
     held_out: float | int = 0.1
     temperature: str | None = "auto"
     dependence: float | int | str | None = "learn"
-    random_state: Any = 0
-    progress: bool | None = None
+
+    min_steps = 3000
+    cool_down = 0.4
 
     @property
     def network_(self) -> Network:
@@ -54,53 +52,64 @@ class NetworkClassifier(Published, CrowdClassifier):
         return self.network_.temperature
 
     def _check_settings(self) -> None:
-        one_of(self.scaling, SCALINGS, "scaling")
+        super()._check_settings()
         one_of(self.temperature, ("auto", None), "temperature")
-        whole_number(self.batch_size, "batch_size")
-        wanted = "a number, at least 0"
-        number(self.learning_rate, "learning_rate", wanted, lambda v: 0 <= v < np.inf)
         wanted = "at least 0 and below 1"
         number(self.held_out, "held_out", wanted, lambda v: 0 <= v < 1)
-        if self.max_epochs is not None:
-            whole_number(self.max_epochs, "max_epochs")
-        if self.tol is not None:
-            number(self.tol, "tol", "at least 0, or None", lambda v: v >= 0)
-        if self.time_limit is not None:
-            wanted = "seconds above 0, or None"
-            number(self.time_limit, "time_limit", wanted, lambda v: v > 0)
 
-    # -- what fit/deep.py asks for --------------------------------------------------
+    # -- what a method brings -------------------------------------------------------
 
-    def _seed(self) -> int:
-        return int(random_numbers(self.random_state).randint(2**31 - 1))
+    @abstractmethod
+    def _recipe(
+        self, annotations: Annotations, answers: Answers, items: Any, batch_size: int
+    ) -> Any:
+        """Return the recipe of fit/deep.py for these items."""
 
-    def _layer_rate(self) -> float:
-        return float(self.learning_rate)
+    @abstractmethod
+    def _learned_skills(
+        self, recipe: Any, found: Any, answers: Answers, X: Array
+    ) -> Any:
+        """Return the annotators that training has found."""
 
-    def _schedule(self, n_items: int) -> Schedule:
-        # Plain numbers: a grid's are NumPy's.
-        batch = min(int(self.batch_size), n_items)
-        passes = self.max_epochs
-        if passes is None:
-            passes = max(DEFAULT_PASSES, -(-MIN_STEPS * batch // n_items))
-        return Schedule.of(
-            n_items,
-            batch,
-            max(1, int(passes) * n_items // batch),
-            tol=None if self.tol is None else float(self.tol),
-            time_limit=None if self.time_limit is None else float(self.time_limit),
-            cool_down=COOL_DOWN,
+    @abstractmethod
+    def _counted(
+        self, skills: Any, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Any:
+        """Return the skills with the answers counted against the labels."""
+
+    def _evidence(self, skills: Any, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Return Σ log p(y | z, a) of every item."""
+        said: Array = skills.evidence(answers)
+        return said
+
+    # -- a whole fit ----------------------------------------------------------------
+
+    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
+        self._check_settings()
+        from wisecrowd.fit.deep import Items, fitted
+        from wisecrowd.fit.flat_answers import ordered
+
+        answers, gold = ordered(annotations.codes), annotations.gold_codes
+        keep = Checkpoint.of(self, X, answers, gold)
+        seed, scale = keep.seed(self._seed()), scaling(X, self.scaling)
+        known = (answers.n_per_item > 0) | (gold >= 0)
+        features = InMemory(scale.apply(X, "float32"))
+        items = Items.of(features, known, float(self.held_out), seed)
+        plan = self._plan(len(items.train), seed)
+        recipe = self._recipe(annotations, answers, items, plan.schedule.batch_size)
+        found, trace = fitted(
+            self.network, scale, answers.n_classes, recipe, plan, items, keep
         )
-
-    # -- the end of a fit -----------------------------------------------------------
-
-    def _temperature(
-        self, log_proba: Float[np.ndarray, "H C"], evidence: Float[np.ndarray, "H C"]
-    ) -> float:
-        """Return the temperature, from predictions and answers of held-out items."""
-        if self.temperature is None:
-            return 1.0
-        return fitted_temperature(log_proba, evidence)
+        skills, said = self._learned_skills(recipe, found, answers, X), found.log_proba
+        evidence = crowd.clamped(self._evidence(skills, answers), gold)
+        temperature, held = 1.0, items.held_out
+        if self.temperature is not None:
+            temperature = fitted_temperature(said[held], evidence[held])
+        proba, _ = crowd.posterior(tempered(said, temperature) + evidence)
+        network = found.network._replace(temperature=temperature)
+        skills = self._counted(skills, answers, proba)
+        keep.remove()
+        return Learned(proba, proba.mean(0), skills, network), trace
 
     def _predict_proba(self, X: Array) -> Array:
         return np.exp(self.network_.log_proba(X))
@@ -110,35 +119,46 @@ class NetworkClassifier(Published, CrowdClassifier):
 class LayerClassifier(NetworkClassifier):
     """A network whose annotators are a layer, learned by Adam too."""
 
+    output: str = "mixture"
     annotator_l2: float | int = 0.5
     annotator_rate: float | int = 0.03
 
+    published: ClassVar[dict[str, Any]] = {
+        "output": "softmax",
+        "annotator_l2": 0.0,
+        "annotator_rate": 1e-3,
+        "temperature": None,
+        "dependence": None,
+    }
+
     def _check_settings(self) -> None:
         super()._check_settings()
+        one_of(self.output, ("mixture", "softmax"), "output")
         wanted = "a number, at least 0 and at most 1e6"  # with more, 32 bits overflow
         for name in ("annotator_l2", "annotator_rate"):
             number(getattr(self, name), name, wanted, lambda v: 0 <= v <= 1e6)
 
-    def _layer_rate(self) -> float:
-        return float(self.annotator_rate)
+    @abstractmethod
+    def _layer(self, shape: tuple[int, int, int], n_features: int) -> tuple[Any, float]:
+        """Return the layer for A, C, K, and the strength of what it penalises."""
 
-    def _trained(
-        self, X: Array, annotations: Annotations, layer: Any, strength: float
-    ) -> tuple[Any, Answers, Trace]:
-        """Return what training leaves, the answers in its order, and the trace."""
-        from wisecrowd.fit.deep import Recipe, trained
-        from wisecrowd.fit.flat_answers import ordered, room_for
+    def _recipe(
+        self, annotations: Annotations, answers: Answers, items: Any, batch_size: int
+    ) -> Any:
+        from wisecrowd.fit.deep import FlatAnswers, Rates, Recipe
+        from wisecrowd.fit.flat_answers import room_for
         from wisecrowd.maths.deep.layers import Strength
-        from wisecrowd.methods.deep.answers import FlatAnswers
 
-        answers, gold = ordered(annotations.codes), annotations.gold_codes
+        layer, strength = self._layer(answers.shape[1:], items.features.n_features)
+        room = room_for(answers, items.train, batch_size)
+        rows = FlatAnswers(answers, annotations.gold_codes, room)
+        rates = Rates(float(self.learning_rate), float(self.annotator_rate))
         prior = float(self.annotator_l2) / max(len(answers), 1)
+        # 32 bits, and not part of what is compiled.
+        strengths = Strength(np.float32(prior), np.float32(strength))
+        return Recipe(layer, rows, rates, strengths)
 
-        def recipe(train: Int[np.ndarray, " n"], batch_size: int) -> Recipe:
-            rows = FlatAnswers(answers, gold, room_for(answers, train, batch_size))
-            # 32 bits, and not part of what is compiled.
-            strengths = Strength(np.float32(prior), np.float32(strength))
-            return Recipe(layer, rows, strengths)
-
-        found, trace = trained(self, X, answers, gold, recipe)
-        return found, answers, trace
+    def _counted(
+        self, skills: Any, answers: Answers, proba: Float[np.ndarray, "N C"]
+    ) -> Any:
+        return replace(skills, tally=Tally.of(answers, proba))

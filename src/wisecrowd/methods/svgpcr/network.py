@@ -16,13 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from wisecrowd._checks import InputError
-from wisecrowd.features import PIECE, FeatureSource, filled
-from wisecrowd.fit.deep import LEAST_HELD, NetworkTask, Rates
-from wisecrowd.fit.flat_answers import held_out_items
-from wisecrowd.fit.stochastic import Run, Schedule, completed, watched_items
-from wisecrowd.fit.trace import Trace
-from wisecrowd.maths.deep.layers import Marginal, Strength
+from wisecrowd.features import FeatureSource, filled
+from wisecrowd.fit.deep import Crowd, Items, Rates, Recipe, trained
+from wisecrowd.fit.stochastic import Schedule
+from wisecrowd.fit.training import Plan
+from wisecrowd.maths.deep.layers import Marginal
 from wisecrowd.maths.deep.modules import FLOAT, WithHead, linear, split
 from wisecrowd.maths.gp.deep import Deep, embedded
 from wisecrowd.maths.gp.kernels import Params
@@ -40,24 +38,21 @@ HELD_OUT = 0.1  # of the items, to know when to stop
 TIME_SHARE = 0.5  # of a time limit
 
 
+NOT_FINITE = (
+    "the network's log-likelihood is not finite, even after smaller steps. Look for "
+    "outliers in the features."
+)
+
+
 @dataclass(frozen=True, eq=False)
-class Given:
+class Given(Crowd):
     """What the answers say, and stays so: see :class:`~wisecrowd.fit.deep.Crowd`."""
 
     evidence: Float[np.ndarray, "N C"]
-    learns: bool = False
-
-    def start(self) -> Any:
-        """Return nothing: there is nothing to learn."""
-        return ()
 
     def given(self, learned: Any, items: Int[np.ndarray, "T B"]) -> np.ndarray:
         """Return the evidence about the items."""
         return self.evidence[items]
-
-    def after_pass(self, learned: Any, log_proba: Float[np.ndarray, "N C"]) -> Any:
-        """Return nothing: there is nothing to learn."""
-        return ()
 
 
 def starting_hyper(task: SVGPCRTask, settings: Any, skills: Any) -> Hyper:
@@ -107,40 +102,23 @@ def trained_network(
         Whether to draw a progress bar.
     """
     answered = np.ptp(evidence, axis=1) > 0  # others teach nothing
-    held = held_out_items(answered, HELD_OUT, LEAST_HELD, PIECE, seed)
-    train = np.setdiff1d(np.flatnonzero(answered), held)
+    items = Items.of(InThirtyTwoBits(features), answered, HELD_OUT, seed)
     with jax.enable_x64(False):
         keys = np.random.default_rng([seed, 3]).integers(
             2**32, size=(3, 2), dtype=np.uint32
         )
-        body = kernel.module(features.n_features, keys[0])
-        if not len(train):
+        body: Any = kernel.module(features.n_features, keys[0])
+        if not len(items.train):
             return in_units(kernel, split(body)[0], features)
         head = linear(kernel.n_outputs, evidence.shape[1], generator(keys[1]))
-        weights, rest = split(WithHead(body, head))
-        schedule = schedule_of(len(train), time_limit)
-        task = NetworkTask(
-            Marginal(),
-            Given(evidence.astype(FLOAT)),
-            rest,
-            InThirtyTwoBits(features),
-            train,
-            held if len(held) else train[watched_items(len(train), seed)],
-            Rates(RATE, 0.0),
-            Strength(0.0, 0.0),
-            schedule.chunk,
-            -(-len(train) // schedule.batch_size),
+        plan = Plan(
+            "network", seed, schedule_of(len(items.train), time_limit), progress
         )
-        run = Run(task.start(weights, keys[2]), seed, schedule.n_steps)
-        with Trace("network", schedule.n_steps, progress) as trace:
-            try:
-                run = completed(task, len(train), schedule, run, trace=trace)
-            except FloatingPointError:
-                raise InputError(
-                    "the network's log-likelihood is not finite, even after smaller "
-                    "steps. Look for outliers in the features."
-                ) from None
-        best = run.state.best[0].network.body
+        given = Given(evidence.astype(FLOAT))
+        recipe = Recipe(Marginal(), given, Rates(RATE, 0.0))
+        network = WithHead(body, head)
+        _, state, _ = trained(recipe, plan, items, network, keys[2], failure=NOT_FINITE)
+        best = state.best[0].network.body
     return in_units(kernel, best, features)
 
 
