@@ -84,6 +84,10 @@ class LayerMatrices(Counted, ByConfusion):
         matrices = np.concatenate([self.matrices, new])[where]
         return LayerMatrices(self.tally.chosen(where), matrices)
 
+    def evidence(self, answers: Answers) -> Float[np.ndarray, "N C"]:
+        """Σ log R[a, c, y] over the answers of every item."""
+        return crowd.evidence_per_item(answers, np.log(self.matrices))
+
 
 @record
 class Mixing(NamedTuple):
