@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from wisecrowd.features import PIECE
 from wisecrowd.fit import stochastic
 from wisecrowd.fit.stochastic import (
+    LOOK_BACK,
     MAX_FAILURES,
     WINDOW,
     Place,
@@ -262,8 +263,8 @@ def test_the_gain_is_the_change_of_the_same_items_per_window():
 
 def test_without_a_whole_window_nothing_is_known_of_the_gain():
     history = tuple((np.zeros(3), 0.0) for _ in range(4))
-    assert gain_per_item(history, 3, WINDOW // 4) == math.inf
-    assert gain_per_item((*history, history[0]), 3, WINDOW // 4) == 0.0
+    assert gain_per_item(history, 3, LOOK_BACK // 4) == math.inf
+    assert gain_per_item((*history, history[0]), 3, LOOK_BACK // 4) == 0.0
 
 
 def test_of_chunks_longer_than_a_window_the_gain_is_that_of_a_window():

@@ -19,7 +19,7 @@ from wisecrowd.maths.pool import bounded_log, fitted_exponents, normalised
 from wisecrowd.methods.svgpcr.record import Beside, Networks
 
 N_FOLDS = 3
-QUICK = {"xla_backend_optimization_level": 1}
+QUICK = {"xla_backend_optimization_level": 1}  # compiling took longer than the steps
 MOST_ITEMS = 20_000  # that the networks are learned from: more move them little
 N_UNITS = 128
 DROPOUT = 0.5

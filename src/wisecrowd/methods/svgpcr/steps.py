@@ -36,7 +36,6 @@ class Seen(NamedTuple):
 
 
 OPTIMISER = optax.scale_by_adam()
-QUICK = {"xla_backend_optimization_level": 0}  # compiling it costs more than running it
 
 
 def start(natural: sparse_gp.Natural, hyper: Hyper) -> State:
@@ -171,7 +170,7 @@ def visited(
     return Visited(terms, jnp.log(jnp.maximum(proba, jnp.finfo(proba.dtype).tiny)))
 
 
-@partial(jax.jit, static_argnames="recipe", compiler_options=QUICK)
+@partial(jax.jit, static_argnames="recipe")
 def bound(
     recipe: Recipe,
     terms: class_posterior.ItemTerms,
