@@ -199,6 +199,9 @@ FACTS = {
     ],
     "SVGPCR on new items of LabelMe": [
         ("docs/choosing.md", r"LabelMe, 59 real annotators.*\| (\.\d+), \.\d+ \|"),
+        ("docs/rivals.md", r"\| `SVGPCR\(\)` \| \*\*(\.\d+)\*\*"),
+    ],
+    "SVGPCR on LabelMe without networks, when its parts were compared": [
         ("docs/choosing.md", r"by one number: LabelMe \.\d+ → (\.\d+)"),
         ("docs/deep.md", r"On LabelMe .* the plain kernel has (\.\d+):"),
     ],
