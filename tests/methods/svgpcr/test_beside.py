@@ -156,3 +156,16 @@ def test_networks_survive_a_file(model_and_crowd, tmp_path):
     wc.save(model, tmp_path / "model")
     again = wc.load(tmp_path / "model")
     assert_allclose(again.predict_proba(made.X), model.predict_proba(made.X))
+
+
+def test_with_more_features_than_items_only_what_the_items_span_counts():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, 30))
+    proba = np.where(np.eye(2)[rng.integers(0, 2, 9)] > 0, 0.9, 0.1)
+    networks = labelled(X).networks(proba)
+    assert networks.inner.shape[1] == 30
+    away = rng.normal(size=30)
+    away -= X.T @ np.linalg.lstsq(X.T, away, rcond=None)[0]  # no item points there
+    assert np.linalg.norm(away) > 1
+    assert_allclose(networks.proba(X + away), networks.proba(X), atol=1e-5)
+    assert not np.allclose(networks.proba(X[::-1]), networks.proba(X), atol=0.01)

@@ -301,3 +301,14 @@ def test_steps_from_labels_follow_from_the_steps_of_the_fit():
     assert 0 < few.n_steps <= max(8, few.chunk) < whole.n_steps
     assert few.time_limit is None  # the fit itself has kept to it
     assert train.schedule_again(settings, 500, 10**6).n_steps == whole.n_steps
+
+
+def test_with_few_items_steps_are_twice_as_large_and_half_as_many():
+    model, many = SVGPCR(learning_rate=0.01, natural_rate=0.6), 20_001
+    assert model._rates(20_000) == (1.0, 0.02)  # a share is at most one
+    assert model._rates(many) == (0.6, 0.01)
+    assert model._n_steps(20_000) == 400  # ten passes
+    assert model._n_steps(many) == 800
+    assert model.set_params(max_epochs=7)._n_steps(1000) == 14  # as it is asked for
+    for other in (SVGPCR(kernel="deep"), SVGPCR(inference="adam")):
+        assert other._rates(1000) == (0.03, 0.03)

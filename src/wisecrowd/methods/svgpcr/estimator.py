@@ -229,7 +229,7 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
         Items per step.
     max_epochs : int or None
         The most passes over the items. None: 20; 6 with a network under the kernel; 10
-        with at most 20,000 items, or as many as 150 steps need.
+        with at most 20,000 items, or more if 10 passes are fewer than 150 steps.
     tol : float or None
         Convergence: when the bound gains less than this, in nats per item in 40 steps,
         the rates are lowered and the fit ends soon after. None: no early end.
