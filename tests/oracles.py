@@ -1273,6 +1273,23 @@ def volume(proba, floor):
     return -math.log(total)
 
 
+def losses_of_networks(said, proba, log_given, seen):
+    """Mean over a batch, summed over networks: of soft labels, and of answers.
+
+    −Σ_c proba_c log p_c and −log Σ_c p_c R_c, of what each network may see.
+    """
+    of_labels = of_answers = 0.0
+    n_networks, n_batch, n_classes = said.shape
+    for e in range(n_networks):
+        for n in range(n_batch):
+            likely = 0.0
+            for c in range(n_classes):
+                of_labels -= seen[e, n] * proba[n, c] * said[e, n, c] / n_batch
+                likely += np.exp(said[e, n, c] + log_given[n, c])
+            of_answers -= seen[e, n] * np.log(likely) / n_batch
+    return of_labels, of_answers
+
+
 def perceptron(layers, x):
     """Logits of one row: relu between linear layers (weight [out][in], bias [out])."""
     for number, (weight, bias) in enumerate(layers):
@@ -1486,25 +1503,6 @@ def left_out_log_likelihood(given, others, n_others, rate, exponent=1.0, more=No
         of_class = softmaxed_or_known(joint)
         chance += sum(q * g for q, g in zip(of_class, p, strict=True)) / len(given)
     return math.log(max(chance, 1e-12))
-
-
-def cross_entropy_of_powers(parts, proba, powers, held):
-    """Cross-entropy of labels and of the product of predictions, each to a power.
-
-    And held / 2 times the squares of the logs of the powers, their mean subtracted.
-    """
-    total = 0.0
-    for n, row in enumerate(proba):
-        said = [
-            math.prod(math.exp(parts[s][n][c]) ** e for s, e in enumerate(powers))
-            for c in range(len(row))
-        ]
-        total -= sum(
-            q * math.log(p / sum(said)) for q, p in zip(row, said, strict=True)
-        )
-    logs = [math.log(e) for e in powers]
-    mean = sum(logs) / len(logs)
-    return total / len(proba) + held / 2 * sum((x - mean) ** 2 for x in logs)
 
 
 def cross_entropy_of_power(log_proba, proba, log_shares, exponent):

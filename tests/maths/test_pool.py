@@ -464,7 +464,7 @@ def test_the_exponent_of_predictions_is_the_best_of_a_grid(seed):
     proba = np.exp(proba + log_proba)
     proba /= proba.sum(1, keepdims=True)
     log_shares = np.log(rng.dirichlet(np.ones(C)))
-    [exponent], cross = pool.fitted_exponents(log_proba, proba, log_shares)
+    exponent, cross = pool.fitted_exponent(log_proba, proba, log_shares)
 
     def loss(power):
         return oracles.cross_entropy_of_power(log_proba, proba, log_shares, power)
@@ -472,38 +472,6 @@ def test_the_exponent_of_predictions_is_the_best_of_a_grid(seed):
     assert_allclose(cross, loss(exponent), rtol=1e-9)
     grid = [loss(math.exp(x)) for x in np.linspace(*pool.LOG_EXPONENT, 200)]
     assert cross <= min(grid) + 1e-6
-
-
-@given(seeds)
-@settings(max_examples=5)
-def test_exponents_of_two_predictions_are_the_best_of_a_grid(seed):
-    rng = np.random.default_rng(seed)
-    first, second, rest = np.log(rng.dirichlet(np.ones(C), (3, N)))
-    proba = np.exp(first + 0.5 * second + rest)
-    proba /= proba.sum(1, keepdims=True)
-    both = np.stack([first, second])
-    held = float(rng.choice([0.0, 0.3]))
-    exponents, loss = pool.fitted_exponents(both, proba, held=held)
-
-    def wanted(a, b):
-        return oracles.cross_entropy_of_powers(both, proba, (a, b), held)
-
-    assert_allclose(loss, wanted(*exponents), rtol=1e-9)
-    grid = np.exp(np.linspace(*pool.LOG_EXPONENT, 12))
-    assert loss <= min(wanted(a, b) for a in grid for b in grid) + 1e-6
-
-
-def test_held_exponents_stay_near_one_another():
-    rng = np.random.default_rng(0)
-    good, noise = np.log(rng.dirichlet(np.ones(C), (2, N)))
-    ratio = []
-    for held in (0.0, 0.1, 10.0):
-        a, b = pool.fitted_exponents(np.stack([good, noise]), np.exp(good), held=held)[
-            0
-        ]
-        ratio.append(a / b)
-    assert ratio[0] > ratio[1] > ratio[2]
-    assert ratio[2] < 1.1
 
 
 @given(seeds)

@@ -547,41 +547,32 @@ def exponent_of_features(witnesses: Witnesses, pool: Pool) -> tuple[float, float
     beyond = witnesses.beyond[answered]
     shares = crowd_says.mean(0)
     log_shares = np.log(np.maximum(shares, SMALLEST_PROBA))
-    exponents, cross = fitted_exponents(beyond, crowd_says, log_shares)
+    exponent, cross = fitted_exponent(beyond, crowd_says, log_shares)
     unknown = float(crowd.entropy(shares))
     known = unknown - float(crowd.entropy(crowd_says).mean())
     explained = float(np.clip((unknown - cross) / max(known, 1e-9), 0.0, 1.0))
-    return float(exponents[0]), explained
+    return exponent, explained
 
 
-def fitted_exponents(
-    log_proba: Float[np.ndarray, "*S N C"],
+def fitted_exponent(
+    log_proba: Float[np.ndarray, "N C"],
     proba: Float[np.ndarray, "N C"],
     log_shares: Float[np.ndarray, " C"] | float = 0.0,
-    *,
-    held: float = 0.0,
-) -> tuple[Float[np.ndarray, " S"], float]:
-    """Return the exponents of predictions that suit labels, and the cross-entropy.
+) -> tuple[float, float]:
+    """Return the exponent of predictions that suits labels, and the cross-entropy.
 
-    Of one classifier, or of several whose predictions are multiplied: p is proportional
-    to shares · Π_s p_s^e_s. `held` is the weight of ½ Σ (log e_s − their mean)² beside
-    the cross-entropy per item.
+    p is proportional to shares · exp(log_proba)^e.
     """
-    parts = log_proba.reshape(-1, *proba.shape)
 
-    def loss(log_power: Float[np.ndarray, " S"]) -> tuple[float, Array]:
+    def loss(log_power: Float[np.ndarray, " 1"]) -> tuple[float, Array]:
         power = np.exp(log_power)
-        said = normalised(log_shares + np.tensordot(power, parts, 1))
+        said = normalised(log_shares + power * log_proba)
         off = (np.exp(said) - proba) / len(proba)
-        slope = power * np.tensordot(parts, off, ((1, 2), (0, 1)))
-        apart = log_power - log_power.mean()
-        loss = 0.5 * held * (apart**2).sum() - (proba * said).sum(1).mean()
-        return float(loss), slope + held * apart
+        return -float((proba * said).sum(1).mean()), power * (log_proba * off).sum()
 
-    start = np.full(len(parts), -np.log(len(parts)))
-    limits = [LOG_EXPONENT] * len(parts)
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits)
-    return np.exp(best.x), float(best.fun)
+    limits = [LOG_EXPONENT]
+    best = minimize(loss, np.zeros(1), jac=True, method="L-BFGS-B", bounds=limits)
+    return float(np.exp(best.x[0])), float(best.fun)
 
 
 # -- gold ----------------------------------------------------------------------------
@@ -797,7 +788,7 @@ def exponent_for_new(
     It suits the labels of the items; gold labels count as what they are.
     """
     some = np.random.RandomState(0).permutation(len(alone))[:N_LEARN]
-    return float(fitted_exponents(alone[some], found.proba[some])[0][0])
+    return fitted_exponent(alone[some], found.proba[some])[0]
 
 
 def with_predictions(

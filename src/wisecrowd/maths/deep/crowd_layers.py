@@ -167,7 +167,7 @@ def distance(
 
 
 def gaussian_penalty(
-    params: Float[Array, "A ..."], centre: Float[np.ndarray, "#A ..."]
+    params: Float[Array, "A ..."], centre: Float[Any, "#A ..."]
 ) -> Float[Array, ""]:
     """½ Σ (W − W₀)²: minus the log density of a Gaussian prior around the start."""
     apart = params - jnp.broadcast_to(jnp.asarray(centre, params.dtype), params.shape)

@@ -73,7 +73,7 @@ def ended_with_trusted(task: SVGPCRTask, state: State) -> Ended:
     proba /= proba.sum(1, keepdims=True)
     sharpness = 1.0
     if known.any() and not isinstance(task.recipe.link, links.RobustMax):
-        sharpness = float(pools.fitted_exponents(alone[known], proba[known])[0][0])
+        sharpness = pools.fitted_exponent(alone[known], proba[known])[0]
     return Ended(proba, skills.with_doubt(answers, proba), sharpness)
 
 

@@ -263,9 +263,9 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
         0: annotators are independent. None: the labels are the posterior of the model
         itself, as published.
     networks : bool
-        Whether four small networks are learned from the same labels. Their mean
-        prediction is multiplied with the Gaussian process's. With softmax only, and
-        not with `dependence` None.
+        Whether eight small networks stand beside the Gaussian process: four learn from
+        the labels, four from the answers one by one. What they say is averaged with
+        what the process says. With softmax only, and not with `dependence` None.
     inference : {"natural", "adam"}
         "natural": closed-form updates of labels and annotators, natural gradients for
         q(U). "adam": the paper's inference. Adam learns all of it, from the votes.

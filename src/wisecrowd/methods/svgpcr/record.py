@@ -24,15 +24,15 @@ from wisecrowd.maths.scaling import Scaling
 
 @record
 class Networks(NamedTuple):
-    """E networks with one layer of relu units each.
+    """Networks with one layer of relu units: E that learned labels, E answers.
 
     Attributes
     ----------
-    inner : array (E, D, H)
-    inner_bias : array (E, H)
+    inner : array (2 E, D, H)
+    inner_bias : array (2 E, H)
         From the features, in the model's units, to the units.
-    outer : array (E, H, C)
-    outer_bias : array (E, C)
+    outer : array (2 E, H, C)
+    outer_bias : array (2 E, C)
         From the units to the logits of the classes.
     """
 
@@ -42,17 +42,22 @@ class Networks(NamedTuple):
     outer_bias: Annotated[Inexact[Any, "E C"], WEIGHT]
 
     def logits(self, X: Any, kept: Any = 1) -> Any:
-        """Return the logits (E, n, C) of items; `kept` multiplies the units.
+        """Return the logits (networks, n, C) of items; `kept` multiplies the units.
 
         The same for arrays of NumPy, which predict, and of JAX, which learn.
         """
         units = X @ self.inner + self.inner_bias[:, None]
         return (kept * units * (units > 0)) @ self.outer + self.outer_bias[:, None]
 
-    def proba(self, X: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "E n C"]:
-        """Return the probabilities of the classes of items."""
-        out: Array = softmax(self.logits(X.astype(np.float32)).astype(np.float64), 2)
+    def by_kind(self, X: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "2 E n C"]:
+        """Return the probabilities of the classes by networks of labels and answers."""
+        logits = self.logits(X.astype(np.float32)).astype(np.float64)
+        out: Array = softmax(logits, 2).reshape(2, -1, *logits.shape[1:])
         return out
+
+    def unfit(self, sizes: Sizes) -> str:
+        """Return what is wrong with networks from a file."""
+        return f"of {len(self.inner)} networks" if len(self.inner) % 2 else ""
 
 
 @record
@@ -62,22 +67,23 @@ class Beside(NamedTuple):
     Attributes
     ----------
     networks : Networks
-        What they say is their mean.
-    exponents : array (2,)
-        Of the process and of the networks, before the sharpness.
+        What those of a kind say is their mean.
+    exponents : array (3,)
+        Of the process, the networks of labels and those of answers: each alone would
+        suit the labels with it.
     reach : float
         The largest distance from the mean of an item that they were learned from, in
         the model's units.
     """
 
     networks: Networks
-    exponents: Annotated[Float[np.ndarray, " 2"], NOT_NEGATIVE]
+    exponents: Annotated[Float[np.ndarray, " 3"], NOT_NEGATIVE]
     reach: Annotated[float, NOT_NEGATIVE]
 
     def log_proba(
         self, process: Float[np.ndarray, "n C"], X: Float[np.ndarray, "n D"]
     ) -> Float[np.ndarray, "n C"]:
-        """Return what both say, in logs up to a constant, if the process says this.
+        """Return the mean of what all say, in logs, if the process says this.
 
         Beyond their reach the networks say less and less, as the process does: they
         would be certain there of what nobody has seen. X is in the model's units.
@@ -85,9 +91,16 @@ class Beside(NamedTuple):
         distance = np.linalg.norm(X, axis=1, keepdims=True)
         near = np.ones_like(distance)
         np.divide(self.reach, distance, out=near, where=distance > self.reach)
-        said = self.networks.proba(near * X).mean(0)
-        a, b = self.exponents
-        return a * process + b * near * bounded_log(said)
+        kinds = self.networks.by_kind(near * X).mean(1)
+        parts = [process, *(near * bounded_log(kind) for kind in kinds)]
+        return self.mean_of(parts)
+
+    def mean_of(
+        self, parts: list[Float[np.ndarray, "n C"]]
+    ) -> Float[np.ndarray, "n C"]:
+        """Return the mean of the logs, each with its exponent, up to a constant."""
+        out: Array = np.tensordot(self.exponents, parts, 1) / len(parts)
+        return out
 
 
 @record

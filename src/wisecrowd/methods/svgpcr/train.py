@@ -25,7 +25,7 @@ from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling, scaling
 from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ahead import compiling
-from wisecrowd.methods.svgpcr.beside import LabelledItems
+from wisecrowd.methods.svgpcr.beside import KnownItems
 from wisecrowd.methods.svgpcr.ending import (
     Ended,
     ended,
@@ -156,13 +156,13 @@ def ended_again(
     Inside the loop f learns from the answers as if they were independent. The labels of
     the pool are better, so f learns from them once more, and small networks with it.
     """
-    process, labelled = left_out(task, run.state), labelled_items(task, settings)
+    process, known = left_out(task, run.state), known_items(task, settings)
 
     def says(proba: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
         # The loop can end with all items in one class: a regression can mend that.
-        if labelled is None or task.recipe.n_items > FEW_ITEMS:  # a round costs 4 fits
+        if known is None or task.recipe.n_items > FEW_ITEMS:  # a round costs 4 fits
             return process
-        return 0.5 * (process + labelled.by_regression(proba))
+        return 0.5 * (process + known.by_regression(proba))
 
     end = ended(task, first, settings.dependence, says)
     task, n_steps = replace(task, learns=False), int(AGAIN * run.step)
@@ -173,17 +173,18 @@ def ended_again(
     else:
         alone = left_out(task, run.state)
     both = None
-    if labelled is not None:
-        both, alone = labelled.beside(end.proba, alone)
+    if known is not None:
+        both, alone = known.beside(end.proba, alone)
     return run, ended(task, first, settings.dependence, lambda proba: alone), both
 
 
-def labelled_items(task: SVGPCRTask, settings: Any) -> LabelledItems | None:
+def known_items(task: SVGPCRTask, settings: Any) -> KnownItems | None:
     """Return what small networks are learned from, if there are any."""
     if not settings.networks or not isinstance(task.recipe.link, links.Softmax):
         return None
-    known = (task.data.answers.n_per_item > 0) | (task.data.gold >= 0)
-    return LabelledItems.of(task.data.features, known, task.seed)
+    answers = task.data.answers
+    known = (answers.n_per_item > 0) | (task.data.gold >= 0)
+    return KnownItems.of(task.data.features, answers, known, task.seed)
 
 
 def goes_on(task: SVGPCRTask) -> bool:
