@@ -23,8 +23,9 @@ import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
 
 GP = {"n_inducing": 8, "max_epochs": 4}
-# Learning the dependence takes longer than all the rest of so small a fit.
-QUICK = {**GP, "dependence": 0.1}
+# Learning the dependence takes longer than all the rest of so small a fit, and so do
+# the networks: fits have none where the claim is not about predictions.
+QUICK = {**GP, "dependence": 0.1, "networks": False}
 LONGER = {**QUICK, "max_epochs": 60}
 LIARS = dict.fromkeys(range(3), ((1.0, 50.0), (50.0, 1.0)))  # prior of annotators
 
@@ -44,7 +45,7 @@ def named(data):
 
 @pytest.fixture(scope="module")
 def fitted(named):
-    return SVGPCR(**QUICK).fit(*named[:2])
+    return SVGPCR(**{**QUICK, "networks": True}).fit(*named[:2])
 
 
 def assert_sensible(model, X):
@@ -87,28 +88,39 @@ OTHER_SHAPES = {
 }
 """Slow: each compiles for one more shape. Raykar, of the same base, has them all."""
 
+WITH_NETWORKS = {"check_fit2d_1feature", "check_fit2d_predict1d"}
+"""With networks too; the others with networks are slow."""
+
 
 def name_of(value):
+    if isinstance(value, SVGPCR) and value.networks:
+        return "SVGPCR with networks"
     return value.func.__name__ if hasattr(value, "func") else type(value).__name__
 
 
 def checks_of_scikit_learn():
-    """Both classes in turn: a shape that one has compiled is there for the other."""
+    """All kinds in turn: a shape that one has compiled is there for the others."""
     made = [
         estimator_checks_generator(
-            cls(**SMALL, **({"dependence": 0.1} if cls is SVGPCR else {})),
-            expected_failed_checks=EXPECTED_TO_FAIL,
-            mark="xfail",
+            model, expected_failed_checks=EXPECTED_TO_FAIL, mark="xfail"
         )
-        for cls in (SVGPCR, SVGP)
+        for model in (
+            SVGPCR(**SMALL, dependence=0.1, networks=False),
+            SVGP(**SMALL),
+            SVGPCR(**SMALL, dependence=0.1),
+        )
     ]
     return [
-        pytest.param(*case, marks=pytest.mark.slow)
-        if name_of(case[1]) in OTHER_SHAPES
-        else case
-        for pair in zip(*made, strict=True)
-        for case in pair
+        pytest.param(*case, marks=pytest.mark.slow) if is_slow(*case[:2]) else case
+        for kinds in zip(*made, strict=True)
+        for case in kinds
     ]
+
+
+def is_slow(model, check):
+    name = name_of(check)
+    networks = getattr(model, "networks", False)
+    return name in OTHER_SHAPES or (networks and name not in WITH_NETWORKS)
 
 
 @pytest.mark.parametrize(("estimator", "check"), checks_of_scikit_learn(), ids=name_of)

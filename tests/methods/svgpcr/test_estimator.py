@@ -18,9 +18,11 @@ import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
 from wisecrowd.methods.svgpcr import train
 
-# Learning the dependence takes longer than all the rest of so small a fit.
-QUICK = {"n_inducing": 8, "max_epochs": 80, "dependence": 0.1}
 GP = {"n_inducing": 8, "max_epochs": 80}
+# Learning the dependence takes longer than all the rest of so small a fit, and so do
+# the networks.
+QUICK = {**GP, "dependence": 0.1, "networks": False}
+WITH_NETWORKS = {**QUICK, "networks": True}
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def test_joining_by_id_index_or_row_number_is_one_fit(quick, data):
 def test_items_without_answers_get_the_predictions_label(data):
     X, y, truth = data
     some = wc.Annotations.from_matrix(y[:40])
-    model = SVGPCR(**QUICK).fit(X, some)
+    model = SVGPCR(**WITH_NETWORKS).fit(X, some)
     assert model.label_proba_.shape == (60, 2)
     assert (model.labels_[40:] == truth[40:]).mean() > 0.9
 
@@ -176,7 +178,7 @@ def same_shape_oddities():
     ("X", "y"), [pytest.param(X, y, id=name) for name, X, y in same_shape_oddities()]
 )
 def test_odd_features_give_a_sensible_result(X, y):
-    model = SVGPCR(**QUICK).fit(X, y)
+    model = SVGPCR(**WITH_NETWORKS).fit(X, y)  # of one shape
     assert_sensible(model, X)
     assert (model.labels_ == y[:, 0]).mean() > 0.7
 
@@ -185,7 +187,7 @@ def test_odd_answers_give_a_sensible_result(data):
     X, y, _ = data
     table = y.astype(object)
     table[1:, 2] = None  # an annotator with one answer
-    lazy = SVGPCR(**QUICK).fit(X, table)
+    lazy = SVGPCR(**WITH_NETWORKS).fit(X, table)
     assert_sensible(lazy, X)
     assert lazy.n_answers_.tolist() == [60, 60, 1]
     alone = SVGPCR(**QUICK).fit(X, y[:, :1])
