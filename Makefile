@@ -44,7 +44,7 @@ demo: $(VENV)/.installed  ## what wisecrowd does, in a minute
 lint: $(VENV)/.installed-test  ## style, types, who imports whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 test: lint  ## what CI runs

@@ -1,5 +1,6 @@
 """Hostile settings for all tests, and small crowds."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -84,6 +85,13 @@ def pytest_xdist_make_scheduler(config, log):
     scheduler = LoadScopeScheduling(config, log)
     scheduler._split_scope = worker_group
     return scheduler
+
+
+def pytest_collection_finish():
+    """Leave what lives until the end to itself: searching it all again takes long."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_configure(config):

@@ -17,8 +17,13 @@ SETTINGS = {
     "vffgpcr": {"n_frequencies": 10, "tol": 1e-3},
     "crowd-layer": NETWORK,
     "svgp": QUICK,
-    "svgpcr": {**QUICK, **GIVEN},
+    "svgpcr": {**QUICK, **GIVEN, "networks": False},
 }
+# Other numbers of answers and of classes; what a shape more to compile has is slow.
+WITH_NETWORKS = (
+    contract.answers_that_are_not_classes_work,
+    contract.a_class_that_nobody_named_works,
+)
 
 
 @pytest.fixture(scope="module", params=sorted(wc.METHODS))
@@ -30,6 +35,26 @@ def subject(request):
 @pytest.mark.parametrize("check", contract.CHECKS, ids=lambda check: check.__name__)
 def test_the_contract(subject, check):
     check(subject)
+
+
+@pytest.fixture(scope="module")
+def with_networks():
+    return contract.subject(wc.SVGPCR, **QUICK, **GIVEN)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(
+            check,
+            id=check.__name__,
+            marks=() if check in WITH_NETWORKS else pytest.mark.slow,
+        )
+        for check in contract.CHECKS
+    ],
+)
+def test_the_contract_of_svgpcr_with_networks(with_networks, check):
+    check(with_networks)
 
 
 def test_a_saved_model_answers_as_before(subject, tmp_path):

@@ -33,7 +33,8 @@ def compiled(caplog):
 @pytest.mark.parametrize("n_items", [70, 35])  # inducing points: k-means, all items
 def test_every_function_is_compiled_once_and_ahead(n_items, compiled):
     crowd = wc.simulate(n_items, 5, 2, n_features=3, random_state=0)
-    wc.SVGPCR(n_inducing=40, max_epochs=3, batch_size=33).fit(crowd.X, crowd.answers)
+    settings = {"max_epochs": 3, "batch_size": 33, "networks": False}
+    wc.SVGPCR(n_inducing=40, **settings).fit(crowd.X, crowd.answers)
     for name in ("steps", "visited", "bound"):
         (thread,) = compiled(name)
         assert thread != "MainThread"

@@ -72,17 +72,18 @@ def test_the_losses_are_those_of_the_loops():
     seen = (rng.random((n_networks, n_batch)) < 0.6).astype(float)
     of_labels, of_answers = oracles.losses_of_networks(said, proba, log_given, seen)
     said, proba, log_given, seen = map(jnp.asarray, (said, proba, log_given, seen))
+    of_given = jax.jit(loss_of_answers)
     assert_allclose(loss_of_labels(said, proba, seen), of_labels)
     nothing = jnp.zeros_like(seen)
-    penalty = loss_of_answers(said, log_given, nothing)
-    assert_allclose(loss_of_answers(said, log_given, seen) - penalty, of_answers)
+    penalty = of_given(said, log_given, nothing)
+    assert_allclose(of_given(said, log_given, seen) - penalty, of_answers)
 
     def without_penalty(said):  # which takes a part of itself for a constant
         said = jnp.asarray(said)
         more = loss_of_answers(said, log_given, nothing)
         return loss_of_answers(said, log_given, seen) - more
 
-    check_grads(without_penalty, (said,), 1)
+    check_grads(jax.jit(without_penalty), (said,), 1)
 
 
 def test_no_item_is_predicted_by_a_network_that_saw_its_label_or_answers():
