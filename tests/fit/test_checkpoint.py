@@ -30,10 +30,8 @@ from wisecrowd.fit.checkpoint import Checkpoint, fingerprint, write_whole
 
 # Shapes of tests/methods/svgpcr: they are compiled already. The networks, which are
 # learned after the last step, take longer than the steps.
-SETTINGS = {
-    **{"n_inducing": 8, "max_epochs": 80, "dependence": 0.1, "tol": None},
-    "networks": False,
-}
+STEPS = {"n_inducing": 8, "max_epochs": 80, "tol": None}
+SETTINGS = {**STEPS, "dependence": 0.1, "networks": False}
 
 
 @pytest.fixture(scope="module")

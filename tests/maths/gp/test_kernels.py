@@ -90,6 +90,7 @@ def test_gradients_of_every_kernel(name):
     # Two points are one: the root of a distance has no slope there.
     twice = jnp.concatenate([Y, X[:1]])
 
+    @jax.jit
     def total(params, Z):
         weight = jnp.asarray(np.random.default_rng(1).normal(size=(6, 5)))
         cov = kernel(jax.tree.map(jnp.asarray, params), X, jnp.asarray(Z))
