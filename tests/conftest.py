@@ -94,6 +94,10 @@ def pytest_collection_finish():
     gc.set_threshold(20_000, 10, 10)
 
 
+def pytest_unconfigure():
+    gc.unfreeze()  # otherwise the bindings of JAX report leaks at the exit
+
+
 def pytest_configure(config):
     shapes.Turn.every_call = "not slow" not in config.option.markexpr
 
