@@ -19,10 +19,12 @@ SETTINGS = {
     "svgp": QUICK,
     "svgpcr": {**QUICK, **GIVEN, "networks": False},
 }
-# Other numbers of answers and of classes; what a shape more to compile has is slow.
+# Other numbers of answers and of classes, and rows in another order; the others with
+# networks are slow: one more shape to compile each.
 WITH_NETWORKS = (
     contract.answers_that_are_not_classes_work,
     contract.a_class_that_nobody_named_works,
+    contract.a_matrix_a_table_and_triples_give_one_fit,
 )
 
 
