@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
@@ -256,8 +257,8 @@ class CrowdModel(Shown, BaseEstimator, ABC):
     ) -> None:
         """Fit to the items in the order of their names, and remember them as given.
 
-        So the order of the rows of a table, which random draws would follow, changes
-        nothing.
+        The answers of an item are in order too. So the order of the rows of a table,
+        which sums and random draws would follow, changes nothing.
 
         Parameters
         ----------
@@ -267,6 +268,7 @@ class CrowdModel(Shown, BaseEstimator, ABC):
             From the answers in order, and which rows these are, to what was learned
             and the trace.
         """
+        annotations = replace(annotations, codes=annotations.codes.ordered())
         order = np.argsort(annotations.items, kind="stable")
         if (order[1:] > order[:-1]).all():
             learned, trace = fit(annotations, slice(None))
