@@ -23,6 +23,7 @@ from wisecrowd.annotations.tables import (
     as_array,
     as_frame,
     has_columns,
+    is_indexed,
     is_long_table,
     series_frame,
     triples_in,
@@ -128,7 +129,7 @@ def made_annotations(answers: Any, **columns: str | None) -> Annotations:
     Whatever has columns is a long table: of pandas, polars, pyarrow or another library.
     So is a Series with an index of item and annotator.
     """
-    if isinstance(answers, pd.Series) and answers.index.nlevels > 1:
+    if is_indexed(answers):
         answers = series_frame(answers)
     if has_columns(answers):
         return _from_columns(as_frame(answers), **columns)
@@ -195,11 +196,8 @@ def _names_items(y: Any) -> bool:
 
     A matrix and a target do not: their rows are those of X.
     """
-    if isinstance(y, Annotations | dict) or has_columns(y):
-        return True
-    if isinstance(y, pd.Series) and y.index.nlevels > 1:
-        return True
-    return triples_in(y) is not None
+    named = isinstance(y, Annotations | dict) or has_columns(y) or is_indexed(y)
+    return named or triples_in(y) is not None
 
 
 class CrowdModel(Shown, BaseEstimator, ABC):

@@ -195,6 +195,8 @@ def files_in(path: Any) -> list[Any]:
 def _files_of(path: Any) -> list[Any]:
     if not isinstance(path, str | PathLike):
         raise InputError(NO_FILE.format(type(path).__name__))
+    if path == "":
+        raise InputError("the name of the file is empty. Give one.")
     place = Path(path).expanduser()
     if place.is_dir():
         return _files_of_folder(path, place)
