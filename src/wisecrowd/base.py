@@ -796,8 +796,8 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         proba = self._predict_proba(features)
         if annotations is None:
             return proba
-        with np.errstate(divide="ignore"):
-            log_proba = np.log(proba)
+        # Far from the items of the fit it can round to 0, of which no log is finite.
+        log_proba = np.log(np.maximum(proba, np.finfo(proba.dtype).tiny))
         given = answers_of_rows(annotations, ids)
         return self._posterior(given, log_proba, features=features)
 
