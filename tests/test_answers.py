@@ -125,3 +125,9 @@ def test_no_answer_at_all_is_an_empty_sum():
 def test_rows_are_ordered_as_by_a_stable_sort(seed):
     codes = np.random.default_rng(seed).integers(0, 9, 200).astype(np.int32)
     assert_array_equal(sorted_rows(codes, 9), np.argsort(codes, kind="stable"))
+
+
+@given(seed=SEEDS)
+def test_ordered_rows_do_not_depend_on_the_order_of_a_file(seed):
+    rows = drawn(seed)
+    assert rows_of(made(rows).ordered()) == sorted(rows)

@@ -33,6 +33,9 @@ def test_a_series_by_item_and_annotator_is_a_long_table():
     assert (len(model.items_), len(model.annotators_)) == (40, 5)
     nameless = series.rename_axis([None, None])
     assert "which is the item" in refused(lambda: wc.MajorityVote().fit(nameless))
+    by_item = series.droplevel("annotator")  # 200 rows are not 200 items
+    assert "which is the item" in refused(lambda: wc.MajorityVote().fit(by_item))
+    assert len(wc.MajorityVote().fit(by_item.rename_axis(None)).items_) == 200
 
 
 def test_levels_of_an_index_are_columns():

@@ -36,7 +36,7 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
 
 
 def _first(texts: list[str], most: int) -> str:
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
 
 

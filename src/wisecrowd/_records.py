@@ -64,7 +64,7 @@ class Limits(NamedTuple):
 
 ANY = Limits()
 NOT_NEGATIVE = Limits(least=0.0)
-POSITIVE = Limits(above=0.0)
+POSITIVE = Limits(above=1e-100)  # what is divided by less would be infinite
 PROBA = Limits(least=0.0, most=1.0)
 SHARES = Limits(least=-CLOSE, sums=True)
 COUNT = Limits(least=0.0, most=MAX_COUNT)

@@ -103,9 +103,7 @@ class Answers:
     @cached_property
     def n_repeats(self) -> Int[np.ndarray, " L"]:
         """How often the annotator gave this answer about this item, itself included."""
-        key = self.item.astype(np.int64) * self.n_annotators + self.annotator
-        key = key * self.n_answers + self.answer
-        _, where, n_each = np.unique(key, return_inverse=True, return_counts=True)
+        _, where, n_each = np.unique(self._key, return_inverse=True, return_counts=True)
         return n_each[where]
 
     def counts(
@@ -152,9 +150,24 @@ class Answers:
         columns = (code[self.item[kept]], self.annotator[kept], self.answer[kept])
         return Answers.from_codes(*columns, (len(items), *self.shape[1:]))
 
+    def ordered(self) -> "Answers":
+        """Return the answers of each item by annotator and answer.
+
+        Sums and random draws depend on the order, and that of a file must not count.
+        """
+        order = np.argsort(self._key)
+        item, annotator, answer = self.item, self.annotator, self.answer
+        return Answers(item[order], annotator[order], answer[order], *self.shape)
+
     def with_answer(self, answer: Int[np.ndarray, " L"]) -> "Answers":
         """Return the same items and annotators with other answers."""
         return replace(self, answer=answer)
+
+    @property
+    def _key(self) -> Int[np.ndarray, " L"]:
+        """One number per (item, annotator, answer), in their order."""
+        pair = self.item.astype(np.int64) * self.n_annotators + self.annotator
+        return pair * self.n_answers + self.answer
 
     @property
     def shape(self) -> tuple[int, int, int, int]:

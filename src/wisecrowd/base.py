@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
@@ -22,6 +23,7 @@ from wisecrowd.annotations.tables import (
     as_array,
     as_frame,
     has_columns,
+    is_indexed,
     is_long_table,
     series_frame,
     triples_in,
@@ -127,7 +129,7 @@ def made_annotations(answers: Any, **columns: str | None) -> Annotations:
     Whatever has columns is a long table: of pandas, polars, pyarrow or another library.
     So is a Series with an index of item and annotator.
     """
-    if isinstance(answers, pd.Series) and answers.index.nlevels > 1:
+    if is_indexed(answers):
         answers = series_frame(answers)
     if has_columns(answers):
         return _from_columns(as_frame(answers), **columns)
@@ -194,11 +196,8 @@ def _names_items(y: Any) -> bool:
 
     A matrix and a target do not: their rows are those of X.
     """
-    if isinstance(y, Annotations | dict) or has_columns(y):
-        return True
-    if isinstance(y, pd.Series) and y.index.nlevels > 1:
-        return True
-    return triples_in(y) is not None
+    named = isinstance(y, Annotations | dict) or has_columns(y) or is_indexed(y)
+    return named or triples_in(y) is not None
 
 
 class CrowdModel(Shown, BaseEstimator, ABC):
@@ -256,8 +255,8 @@ class CrowdModel(Shown, BaseEstimator, ABC):
     ) -> None:
         """Fit to the items in the order of their names, and remember them as given.
 
-        So the order of the rows of a table, which random draws would follow, changes
-        nothing.
+        The answers of an item are in order too. So the order of the rows of a table,
+        which sums and random draws would follow, changes nothing.
 
         Parameters
         ----------
@@ -267,6 +266,7 @@ class CrowdModel(Shown, BaseEstimator, ABC):
             From the answers in order, and which rows these are, to what was learned
             and the trace.
         """
+        annotations = replace(annotations, codes=annotations.codes.ordered())
         order = np.argsort(annotations.items, kind="stable")
         if (order[1:] > order[:-1]).all():
             learned, trace = fit(annotations, slice(None))
@@ -796,8 +796,8 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         proba = self._predict_proba(features)
         if annotations is None:
             return proba
-        with np.errstate(divide="ignore"):
-            log_proba = np.log(proba)
+        # Far from the items of the fit it can round to 0, of which no log is finite.
+        log_proba = np.log(np.maximum(proba, np.finfo(proba.dtype).tiny))
         given = answers_of_rows(annotations, ids)
         return self._posterior(given, log_proba, features=features)
 

@@ -8,7 +8,8 @@ from wisecrowd.annotations.headers import ALIASES, column_names, first_named
 ANNOTATORS = (
     "annotator", "worker", "WorkerId", "workerId", "worker_id", "Worker ID", "user",
     "userId", "user_name", "userName", "username", "rater", "rater_id", "raterID",
-    "judge", "judge_id", "model", "model_name", "llm", "labeler", "labeller_id",
+    "judge", "judge_id", "judge_model", "model", "model_name", "llm", "labeler",
+    "labeller_id",
     "coder", "reviewer", "participant_id", "respondent", "turker", "email",
     "annotatorName", "completed_by", "expert",
 )  # fmt: skip
@@ -79,3 +80,8 @@ def test_a_long_name_in_a_message_is_cut():
     with pytest.raises(InputError) as error:
         column_names(["item", "worker", "x" * 20_000])
     assert len(str(error.value)) < 500
+
+
+def test_all_roles_that_are_missing_are_named():
+    with pytest.raises(InputError, match="for the item, annotator and answer was"):
+        column_names(["thing", "who_is_it", "said_so"])

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import wisecrowd as wc
+from wisecrowd.cli.show import say_sentences
 
 FILES = [
     "annotators.csv", "confusion.parquet", "findings.json", "labels.csv",
@@ -301,3 +302,8 @@ def test_the_file_of_answers_can_be_the_file_of_gold(run, tmp_path):
     said = run("aggregate", path, "--gold", path)
     assert said.exit_code == 2
     assert "Name theirs with --gold-column." in said.stderr
+
+
+def test_a_line_does_not_begin_with_a_percent_sign(capsys):
+    say_sentences([f"{'x' * n} right: 84 %." for n in range(60, 75)])
+    assert not any(l.startswith("%") for l in capsys.readouterr().err.splitlines())

@@ -62,7 +62,7 @@ def test_fit_prints_what_aggregate_prints(fitted):
         assert heading in result.stdout
     assert "250 rows, 250 answers" in result.stderr
     assert "60 items, 2 features" in result.stderr
-    assert "(ids in the file); 10 of them have no answer" in result.stderr
+    assert "(with ids); 10 of them have no answer" in result.stderr
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 

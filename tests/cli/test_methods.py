@@ -103,3 +103,8 @@ def test_a_citation_is_that_of_the_library(run, answers, tmp_path):
 
 def test_a_folder_without_a_run_is_a_sentence(run, tmp_path):
     one_sentence(run("cite", tmp_path), "model")
+
+
+def test_a_narrow_terminal_keeps_the_names_of_settings(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "subtype_pseudo_items" in run("methods", "ebcc").stdout

@@ -50,17 +50,6 @@ def test_nearly_every_batch_has_room():
     assert max(totals) <= room < 2 * np.mean(totals)
 
 
-def test_the_order_of_the_answers_does_not_count():
-    answers, rng = crowd(), np.random.default_rng(0)
-    order = rng.permutation(len(answers))
-    columns = (getattr(answers, n)[order] for n in ("item", "annotator", "answer"))
-    other = Answers.from_codes(*columns, answers.shape)
-    one, same = flat_answers.ordered(answers), flat_answers.ordered(other)
-    for name in ("item", "annotator", "answer"):
-        assert_array_equal(getattr(one, name), getattr(same, name))
-    assert (np.diff(one.item) >= 0).all()
-
-
 def test_held_out_items_have_answers_and_are_none_if_few():
     answered = np.arange(300) % 3 > 0
     held = flat_answers.held_out_items(answered, 0.1, 20, 2048, seed=0)

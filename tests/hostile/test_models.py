@@ -110,7 +110,7 @@ def test_a_missing_attribute_is_named(name, saved, tmp_path):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("how", ["cut", "nan", "longer", "text", "huge"])
+@pytest.mark.parametrize("how", ["cut", "nan", "longer", "text", "huge", "tiny"])
 def test_every_array_that_is_used_is_checked(name, how, saved, tmp_path):
     body, numbers = saved[name]
     tensors = unpacked(numbers)
@@ -128,6 +128,8 @@ def test_every_array_that_is_used_is_checked(name, how, saved, tmp_path):
             altered[key].flat[-1] = np.nan
         elif how == "text":
             altered[key] = np.zeros(value.shape, np.complex64)
+        elif how == "tiny" and key.endswith("spread"):
+            altered[key] = np.full_like(value, 5e-324)
         elif how == "huge" and key.endswith(("counts", "prior", "table")):
             altered[key] = np.full_like(value, 1e38)
         else:

@@ -58,7 +58,7 @@ def test_ids_in_csv_are_those_in_json(tmp_path):
 def test_the_note_says_what_was_read_and_how_many_items_have_no_answer(tmp_path):
     path = features(tmp_path, int)
     table = read_feature_table(path)
-    want = f"{path}: 3 items, 2 features: 'f', 'g' (ids in the file)"
+    want = f"{path}: 3 items, 2 features: 'f', 'g' (with ids)"
     assert join_note(join_features(answers(int), table), table) == (
         f"{want}; 1 of them have no answer"
     )

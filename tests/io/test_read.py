@@ -72,6 +72,16 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(written):
     assert rows_of(read_annotations(written(b"\xef\xbb\xbf" + LONG.encode()))) == ROWS
 
 
+@pytest.mark.parametrize("orient", ["records", "list", "dict", "index", "split"])
+def test_json_by_pandas_with_names_of_ones_own_is_a_long_table(written, orient):
+    own = {"task": "zig", "worker": "zag", "label": "zog"}
+    table = pd.read_csv(written(LONG)).rename(columns=own)[list(own.values())]
+    path = written(json.dumps(table.to_dict(orient=orient)))
+    found = read_annotations(path, item="zig", annotator="zag", answer="zog")
+    assert "long JSON" in found.report.format
+    assert len(found) == len(read_annotations(written(LONG)))
+
+
 @pytest.mark.parametrize("orient", ["records", "list", "dict"])
 def test_json_written_by_pandas_is_a_long_table(written, orient):
     content = json.dumps(pd.read_csv(written(LONG)).to_dict(orient=orient))

@@ -112,6 +112,7 @@ def test_a_subject_export_among_several_files_is_named(weeks, tmp_path):
 def test_the_same_file_twice_an_empty_list_and_no_match_are_refused(weeks):
     path = weeks / "week1.csv"
     assert "given twice" in message_of(read_annotations, [path, path])
+    assert "the name of the file is empty" in message_of(read_annotations, "")
     assert "no file was given" in message_of(read_annotations, [])
     assert "no file has such a name" in message_of(read_annotations, f"{weeks}/*.tsv")
     assert "is no file" in message_of(files_in, 7)

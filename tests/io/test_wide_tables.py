@@ -140,3 +140,35 @@ def test_the_index_of_a_split_table_is_its_items(judges, tmp_path):
     table = pd.read_csv(judges, index_col="question")[["gpt-4", "claude", "human"]]
     table.to_json(path, orient="split")
     assert read_annotations(path).items.tolist() == ["q1", "q2", "q3", "q4"]
+
+
+def test_a_measure_that_shares_a_value_with_the_answers_is_no_annotator(tmp_path):
+    path = tmp_path / "binary.csv"
+    rows = [f"d{i},{i % 2},{i % 3 % 2},{i // 2},{90 - i}" for i in range(30)]
+    path.write_text("\n".join(["doc,ann,bob,seconds,length", *rows]))
+    annotations = read_annotations(path)
+    assert annotations.annotators.tolist() == ["ann", "bob"]
+    assert annotations.classes.tolist() == [0, 1]
+    said = "'seconds' (hardly a value in common with the others)"
+    assert said in " ".join(annotations.report.notes)
+
+
+def test_who_answered_rarely_among_many_classes_is_an_annotator(tmp_path):
+    path = tmp_path / "species.csv"
+    rows = [f"p{i},s{i},s{i % 9},{'' if i else 's7'}" for i in range(20)]
+    path.write_text("\n".join(["photo,ann,bob,cyd", *rows]))
+    assert read_annotations(path).annotators.tolist() == ["ann", "bob", "cyd"]
+
+
+def test_a_constant_summary_does_not_hide_that_a_table_is_wide(tmp_path):
+    path = tmp_path / "grades.csv"
+    rows = [f"{i},{i % 5},{i % 4},{(i + 1) % 5},0.5,3" for i in range(20)]
+    path.write_text("\n".join(["id,r0,r1,r2,std,weight", *rows]))
+    annotations = read_annotations(path)
+    assert annotations.annotators.tolist()[:3] == ["r0", "r1", "r2"]
+
+
+def test_an_index_without_a_name_is_called_so(tmp_path):
+    path = tmp_path / "index.csv"
+    path.write_text(",ann,bob\n0,a,b\n1,b,b\n2,a,a\n3,b,a\n")
+    assert "the column without a name" in read_annotations(path).report.notes[0]

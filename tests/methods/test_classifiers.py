@@ -277,6 +277,14 @@ def test_at_predict_a_matrix_joins_by_row_and_a_table_by_id(fitted, named):
         fitted.predict_proba(some, answers, items=some.index[:9])
 
 
+@pytest.mark.parametrize("kind", [wc.Raykar, wc.Yan])
+def test_an_item_far_away_with_an_answer_has_finite_probabilities(kind):
+    crowd = wc.simulate(60, 6, 2, n_features=4, random_state=0)
+    model, y = kind().fit(crowd.X, crowd.answers), crowd.answers.to_matrix()
+    proba = model.predict_proba(crowd.X * 1e6, y)  # as in another unit
+    assert_allclose(proba.sum(1), 1.0, rtol=1e-6)
+
+
 def test_an_answer_at_predict_sways_the_prediction_of_its_item_only(fitted, named):
     X = named[0][:2]
     alone = fitted.predict_proba(X)

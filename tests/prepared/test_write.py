@@ -135,6 +135,7 @@ def test_a_row_group_has_whole_items(file, tmp_path, monkeypatch):
         ("a.csv", "item,annotator,answer\n1,ann,\n", "no answers"),
         ("a.csv", "item,annotator,answer\n1,ann,cat\n", "only one class, 'cat'"),
         ("a.csv", "item,who\n1,ann\n", "no column for the answer"),
+        ("a.csv", "item,who,answer\n1,ann,x\n2\n", "row 2 has 1 values where"),
     ],
 )
 def test_what_cannot_be_prepared_is_a_sentence(name, text, said, tmp_path):

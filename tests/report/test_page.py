@@ -75,6 +75,12 @@ def test_a_folder_in_place_of_the_page_is_a_sentence(found, tmp_path):
         write_report(found, tmp_path)
 
 
+def test_the_home_folder_can_be_written_as_a_tilde(found, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write_report(found, "~/page.html")
+    assert (tmp_path / "page.html").is_file()
+
+
 def test_flagged_annotators_come_first_then_the_most_active(found):
     shown = page_data(found)["annotators"]
     ranks = [["adversary", "spammer", ""].index(flag) for flag in shown["flag"]]

@@ -429,3 +429,10 @@ def test_new_items_need_features_and_gold(crowd, gold):
         wc.compare(["bcc"], crowd.answers, gold=gold, score="new")
     with pytest.raises(wc.InputError, match="no gold item is without an answer"):
         wc.compare(["raykar"], crowd.answers, X=crowd.X, gold=gold, score="new")
+
+
+def test_what_a_fit_warns_of_stands_beside_its_method(crowd):
+    table = wc.compare([wc.DawidSkene(max_iter=1), wc.MajorityVote()], crowd.answers)
+    of_ds, of_votes = table["note"]
+    assert of_ds.count("not converged") == 1
+    assert of_votes == ""

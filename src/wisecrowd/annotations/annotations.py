@@ -329,7 +329,7 @@ class Annotations:
     def __repr__(self) -> str:
         n_others, n_gold = (
             len(self.answers) - self.n_classes,
-            (self.gold_codes >= 0).sum(),
+            int((self.gold_codes >= 0).sum()),
         )
         parts = [
             counted(len(self.items), "item"),

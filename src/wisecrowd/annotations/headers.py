@@ -50,7 +50,7 @@ ALIASES = {
             "annotator worker user rater volunteer performer judge labeler labeller "
             "coder reviewer participant respondent turker crowdworker contributor "
             "grader evaluator assessor tagger expert observer scorer voter reader "
-            "person player member",
+            "person player member judge_model",
             "id name nr no number uuid email code",
         ),
         *("username", "login", "email", "who", "created_by", "completed_by"),
@@ -94,9 +94,10 @@ def column_names(columns: Any, **given: str | None) -> list[str]:
     missing = [role for role, name in roles.items() if name is None]
     if missing:
         left = [c for c in free if c not in roles.values()]
+        roles_said = [", ".join(missing[:-1])] * (len(missing) > 1) + missing[-1:]
         example = named(left[0]) if len(left) == len(missing) == 1 else "'...'"
         raise InputError(
-            f"no column for the {' and the '.join(missing)} was found; the columns are "
+            f"no column for the {' and '.join(roles_said)} was found; the columns are "
             f"{listed(columns, 20)}. Name it, e.g. {missing[0]}={example}, or rename "
             f"it."
         )

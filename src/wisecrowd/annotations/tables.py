@@ -67,6 +67,19 @@ def as_frame(table: Any) -> pd.DataFrame:
     )
 
 
+def is_indexed(answers: Any) -> bool:
+    """Return whether the index of a Series says which item its answers are about.
+
+    An index of one level is that of the rows, unless it is called like the items and
+    has one of them twice.
+    """
+    if not isinstance(answers, pd.Series):
+        return False
+    index = answers.index
+    named = first_named([index.name], ALIASES["item"]) is not None
+    return index.nlevels > 1 or (named and not index.is_unique)
+
+
 def series_frame(answers: "pd.Series[Any]") -> pd.DataFrame:
     """Return a Series whose index is the item and the annotator as a long table.
 
@@ -81,9 +94,9 @@ def series_frame(answers: "pd.Series[Any]") -> pd.DataFrame:
     known = [first_named(names, ALIASES[role]) for role in ("item", "annotator")]
     if None in known or answers.index.nlevels > 2:
         raise InputError(
-            f"the answers are a Series with an index of {answers.index.nlevels} "
-            f"levels, {listed(names)}: which is the item, and which the annotator? "
-            f"Call them so: answers.rename_axis(['item', 'annotator'])."
+            f"the answers are a Series with the index {listed(names)}: which is the "
+            f"item, and which the annotator? Call two levels so, "
+            f"answers.rename_axis(['item', 'annotator']), or pass a long table."
         )
     return answers.rename("answer").reset_index()
 

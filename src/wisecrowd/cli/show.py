@@ -25,7 +25,8 @@ from wisecrowd.results.run_folder import csv_text
 from wisecrowd.results.sentences import cells, number
 from wisecrowd.results.tables import uncertain_items
 
-LEAST_NAME = 14  # letters in a line of a name on a narrow terminal; methods have less
+LEAST_NAME = 14  # letters in a line of a text on a narrow terminal
+MOST_SETTING = 20  # letters in the name of a setting, which is never folded
 MOST_CLASSES = 20  # rows of the table of classes; more do not fit on a page
 
 CLASSES = (
@@ -65,7 +66,9 @@ def say(*lines: Any) -> None:
 
 def say_sentences(sentences: Iterable[str]) -> None:
     """Print sentences in lines that fit a terminal."""
-    say(*(line for said in sentences for line in textwrap.wrap(printable(said), 80)))
+    whole = (printable(said).replace(" %", "\xa0%") for said in sentences)
+    lines = (line for said in whole for line in textwrap.wrap(said, 80))
+    say(*(line.replace("\xa0%", " %") for line in lines))
 
 
 def say_read(annotations: Annotations, notes: Iterable[str]) -> None:
@@ -121,7 +124,7 @@ def show_table(
     for place, (name, head) in enumerate(zip(columns, heads, strict=True)):
         text = name.startswith("<")
         width = max(line[place].cell_len for line in [heads, *body])
-        width = min(width, LEAST_NAME) if text else width
+        width = min(width, LEAST_NAME if place else MOST_SETTING) if text else width
         least += width + 2
         side: Any = "left" if text else "right"
         table.add_column(

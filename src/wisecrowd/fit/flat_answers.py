@@ -5,8 +5,6 @@ ever made, and missing answers are simply not there. So that every batch has the
 shape, rows of weight 0 fill it up.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from jaxtyping import Bool, Int
 
@@ -15,17 +13,6 @@ from wisecrowd.maths.deep.crowd_layers import Rows
 
 N_SPREADS = 5.0  # standard deviations of a batch's answers that have room
 LEAST = 8  # rows, so that the smallest crowds share their shapes
-
-
-def ordered(answers: Answers) -> Answers:
-    """Return the answers of each item by annotator and answer.
-
-    Sums of 32 bits depend on the order. So the order of a user's table must not count.
-    """
-    order = np.lexsort((answers.answer, answers.annotator, answers.item))
-    columns = answers.item, answers.annotator, answers.answer
-    item, annotator, answer = (column[order] for column in columns)
-    return replace(answers, item=item, annotator=annotator, answer=answer)
 
 
 def rounded_up(n: int) -> int:

@@ -40,7 +40,7 @@ class FeatureTable(NamedTuple):
     items : array of length N
         The ids: those in the file, or the row numbers 0, 1, 2, ...
     with_ids : bool
-        Whether the ids are from the file.
+        Whether there are ids: in the file, or given.
     names : list of D str, or None
         The names of the features, if the file has names.
     left_out : mapping
@@ -65,7 +65,7 @@ class FeatureTable(NamedTuple):
     def __str__(self) -> str:
         """Say in one line what was read."""
         n_items, n_features = self.X.shape
-        ids = "ids in the file" if self.with_ids else "no ids: rows counted from 0"
+        ids = "with ids" if self.with_ids else "no ids: rows counted from 0"
         named = f": {listed(self.names, 8)}" if self.names else ""
         size = f"{counted(n_items, 'item')}, {counted(n_features, 'feature')}"
         line = f"{self.path}: {size}{named} ({ids})"

@@ -1,7 +1,7 @@
 """Long tables, with one row per answer: text, Parquet and JSON."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -101,12 +101,13 @@ def long_json(rows: Source | list[Any], given: Given) -> RawAnnotations:
     return _found(*record_columns(records, given, "line"), "long JSON lines")
 
 
-def json_rows(content: Any) -> list[Any] | None:
+def json_rows(content: Any, asked: Collection[str] = ()) -> list[Any] | None:
     """Return the rows of a table in JSON, whichever way it was written.
 
     These are a list of records, and what ``DataFrame.to_json`` and ``to_dict`` write
     with each `orient`: columns with a list or an object of rows, rows by their index,
-    split, table. None if it is no table, such as {item: {annotator: answer}}.
+    split, table. None if it is no table, such as {item: {annotator: answer}}. Columns
+    are known by their usual names, or are those that the user `asked` for.
     """
     if isinstance(content, list):
         return content if content and isinstance(content[0], dict) else None
@@ -114,10 +115,10 @@ def json_rows(content: Any) -> list[Any] | None:
         return None
     if isinstance(content.get("data"), list) and content.keys() <= TABLE_KEYS:
         return _split_rows(content)
-    if _has_roles(content) or _is_numbered(content):
+    if _has_roles(content, asked) or _is_numbered(content):
         return _rows(content)
     rows = list(content.values())
-    by_index = all(isinstance(row, dict) and _has_roles(row) for row in rows)
+    by_index = all(isinstance(row, dict) and _has_roles(row, asked) for row in rows)
     numbered = list(content) == [str(i) for i in range(len(rows))] and all(
         isinstance(row, dict) and first_named(row, ALIASES["item"]) is not None
         for row in rows
@@ -199,8 +200,10 @@ def _found(
     return found
 
 
-def _has_roles(names: Iterable[str]) -> bool:
-    """Return whether these are the columns of a long table."""
+def _has_roles(names: Collection[str], asked: Collection[str]) -> bool:
+    """Return whether these are the columns of a long table, or have those asked for."""
+    if asked and set(asked) <= set(names):
+        return True
     try:
         column_names(names)
     except InputError:

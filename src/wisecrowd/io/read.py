@@ -195,6 +195,8 @@ def files_in(path: Any) -> list[Any]:
 def _files_of(path: Any) -> list[Any]:
     if not isinstance(path, str | PathLike):
         raise InputError(NO_FILE.format(type(path).__name__))
+    if path == "":
+        raise InputError("the name of the file is empty. Give one.")
     place = Path(path).expanduser()
     if place.is_dir():
         return _files_of_folder(path, place)
@@ -310,17 +312,18 @@ def _from_parquet(source: Source, form: str | None, given: Options) -> RawAnnota
 
 
 def _from_json(source: Source, form: str | None, given: Options) -> RawAnnotations:
+    asked = [given[role] for role in ROLES if given.get(role) is not None]
     if source.kind == "jsonl":
         _, first = next(json_records(source))
         if form == "long" or (form is None and _is_long(first, given)):
             return long_json(source, _options("long", given))
         content: Any = [record for _, record in json_records(source)]
         alone = content[0] if len(content) == 1 else None
-        if json_rows(alone) is not None or peerannot.recognises(alone):
+        if json_rows(alone, asked) is not None or peerannot.recognises(alone):
             content = alone  # one object on one line
     else:
         content = json_content(source)
-    rows = json_rows(content)
+    rows = json_rows(content, asked)
     form = form or _json_form(content, rows, given)
     options = _options(form, given)
     if form == "label_studio":

@@ -30,11 +30,12 @@ SUMMARIES = {
     "majority", "majority_vote", "majority_label", "consensus", "mode", "mean",
     "median", "average", "agreement", "count", "n", "total", "votes", "n_votes",
     "num_votes", "n_answers", "n_annotators", "entropy", "confidence", "final",
-    "final_label", "aggregated", "aggregate",
+    "final_label", "aggregated", "aggregate", "std", "sd", "min", "max", "sum",
 }  # fmt: skip
 """The names of columns that sum up those of the annotators."""
 PEOPLE = {"human", "humans", "expert", "experts", "author", "reference", "correct"}
 """The names of columns that may be the right classes, or one more annotator."""
+COMMON = "value in common with the others"
 FEW = 4  # rows; fewer show nothing about how a table is made
 Given = Mapping[str, Any]
 """What the user named: the columns of items, gold, annotators, and others."""
@@ -109,7 +110,8 @@ def looks_wide(
         ids = values[item]
         others = {name: seen[name] for name in columns if name != item}
         others.pop(_gold_column(columns, given), None)
-        people, unused = _people(others, {}, given)
+        n_given = {name: len(filled(values[name])) for name in others}
+        people, unused = _people(others, n_given, given)
         roles = (*ALIASES["annotator"], *ALIASES["answer"])
         if first_named(people, roles) or first_named(unused, roles) or len(people) < 2:
             return False
@@ -190,17 +192,24 @@ def _people(
         if plain(name) in SUMMARIES:
             unused.setdefault(name, "a summary, by its name")
     left = {name: values for name, values in seen.items() if name not in unused}
-    linked = _largest_linked(left)
+    linked = _largest_linked(left, n_given)
     if len(linked) < 2:
         return list(left), unused
     for name, values in left.items():
         if name not in linked and max(len(values), n_given.get(name, 0)) > 1:
-            unused[name] = "no value in common with the others"
+            shared = any(values & seen[other] for other in linked)
+            unused[name] = f"{'hardly a' if shared else 'no'} {COMMON}"
     return [name for name in left if name not in unused], unused
 
 
-def _largest_linked(seen: Mapping[str, set[Any]]) -> set[str]:
-    """Return the largest set of columns that are linked by common values."""
+def _largest_linked(
+    seen: Mapping[str, set[Any]], n_given: Mapping[str, int]
+) -> set[str]:
+    """Return the largest set of columns that are linked by common values.
+
+    Seconds from 0 to 100 share a 0 with answers 0 and 1. But who has given many answers
+    knows most classes: a column with four times as many values is something else.
+    """
     root = {name: name for name in seen}
 
     def top(name: str) -> str:
@@ -208,10 +217,14 @@ def _largest_linked(seen: Mapping[str, set[Any]]) -> set[str]:
             root[name] = name = root[root[name]]
         return name
 
-    first: dict[Any, str] = {}
-    for name, values in seen.items():
-        for value in values:
-            root[top(name)] = top(first.setdefault(value, name))
+    before: dict[Any, str] = {}  # of the columns with a value, the next smaller
+    for name in sorted(seen, key=lambda name: len(seen[name])):
+        n_values = len(seen[name])
+        for value in seen[name]:
+            other = before.setdefault(value, name)
+            if n_values <= 4 * len(seen[other]) or n_values > n_given[other]:
+                root[top(name)] = top(other)
+            before[value] = name
     groups: dict[str, set[str]] = {}
     for name in seen:
         groups.setdefault(top(name), set()).add(name)
@@ -294,7 +307,8 @@ def _notes(
     n_rows: int, people: list[str], unused: dict[str, str], n_given: int, item: Any
 ) -> list[str]:
     n_cells = n_rows * len(people)
-    where = "items are row numbers" if item is None else f"items are in {named(item)}"
+    where = f"items are in {named(item) if item else 'the column without a name'}"
+    where = "items are row numbers" if item is None else where
     notes = [
         f"{where}, {counted(len(people), 'column')} are annotators "
         f"({listed(people, 20)}); {n_cells - n_given:,} of {n_cells:,} cells hold no "

@@ -169,13 +169,23 @@ def _text(database: Any, path: Any, name: str, columns: Any) -> Part:
     names = long_columns(source.columns, columns)
     wanted = list(dict.fromkeys(names.values()))
     schema = pa.schema([(column, pa.string()) for column in wanted])
-    batches = (batch.cast(schema) for batch in text_batches(source, wanted))
-    reader = pa.RecordBatchReader.from_batches(schema, batches)
+    wrong: list[InputError] = []
+
+    def batches() -> Iterator[Any]:
+        try:
+            for batch in text_batches(source, wanted):
+                yield batch.cast(schema)
+        except InputError as error:  # DuckDB would make an error of its own of it
+            wrong.append(error)
+
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
     database.register("batches", reader)
     are_whole = [False] * len(ROLES)
     rows = _rows_of("batches", names, are_whole)
     database.execute(f"CREATE TABLE {name} AS {rows}")
     database.unregister("batches")
+    if wrong:
+        raise wrong[0]
     return Part(name, are_whole, {})
 
 

@@ -42,11 +42,12 @@ def write_report(
     images : path, optional
         A folder with an image per item, called as the item.
     """
-    if Path(path).is_dir():
+    path = Path(path).expanduser()
+    if path.is_dir():
         raise InputError(f"{path} is a folder. Give a file, such as report.html.")
     text = page(found, images=images)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with replacing(Path(path)) as temporary:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -54,7 +55,9 @@ def page(found: Findings, *, images: str | PathLike[str] | None = None) -> str:
     """Return the page about what was learned, as HTML."""
     content = page_data(found)
     shown = [row["name"] for row in content["items"]["rows"]]
-    content["images"] = {} if images is None else thumbnails(Path(images), shown)
+    content["images"] = (
+        {} if images is None else thumbnails(Path(images).expanduser(), shown)
+    )
     script = (HERE / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = _template().render(

@@ -115,7 +115,7 @@ def _tiles(found: Findings) -> list[tuple[str, str]]:
     weights = people["n_answers"].to_numpy()
     if weights.sum():
         mean = float(np.average(people["accuracy"], weights=weights))
-        tiles.append((percent(mean), "of the answers are right"))
+        tiles.append((percent(mean), "of the answers are expected to be right"))
     n_flagged = int((people["flag"] != "").sum())
     tiles.append((f"{n_flagged:,}", f"of {len(people):,} annotators flagged"))
     return tiles

@@ -246,7 +246,7 @@ function openItem(item) {
         { title: "probability", kind: "num", up: true, value: (r) => r.p, text: (r) => three(r.p), search: false },
         { title: "next class", less: true, text: (r) => data.classes[r.next], search: false },
         { title: "answers", kind: "num", value: (r) => r.n, text: (r) => count(r.n), search: false },
-        { title: "name the label", kind: "num", up: true, less: true, value: (r) => r.agreement, text: (r) => percent(r.agreement), search: false },
+        { title: "agree", kind: "num", up: true, less: true, value: (r) => r.agreement, text: (r) => percent(r.agreement), search: false },
         { title: "", plain: true, less: true, text: (r) => r.settled ? "settled" : "second look", node: (r) => make("span", { class: r.settled ? "badge ok" : "badge" }, r.settled ? "settled" : "second look") },
       ],
     });
@@ -383,7 +383,7 @@ chart("chart-classes", (where, width) => {
       ? heat(title, data.confused.tables[who], columns, (v) => [v, null, null])
       : make("ul", { class: "said" }, pairs.map(([c, k, share]) => make("li", null, `“${data.classes[c]}” is called “${columns[k]}”: ${percent(share)}`)));
     $("confused").append(make("div", null, make("h4", null, title),
-      make("p", null, (words.length ? "The mistakes that are made most often, counted over all items: " + words.join("; ") + ". " : "") + "How to read it: rows are true classes, columns are what they are called; a row adds up to 100 %."), inside));
+      make("p", null, (words.length ? "The mistakes that are made most often, counted over all items: " + words.join("; ") + ". " : "") + "How to read it: rows are true classes, columns are what they are called; a row adds up to 100 %. Of a class with few items, a row is mostly an assumption."), inside));
   }
 }
 

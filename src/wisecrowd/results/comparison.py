@@ -1,5 +1,6 @@
 """Several methods on the same answers, side by side."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
@@ -422,18 +423,27 @@ def _row(
     hidden: Any,
     seconds: float | int | None,
 ) -> tuple[dict[str, Any], Any]:
-    """Return cost and fit of a method, and its model; or why it could not be fitted."""
+    """Return cost and fit of a method, and its model; or why it could not be fitted.
+
+    What the fit warns of is a note, so that it stands beside the name of the method.
+    """
     try:
-        with limits.time_limit(seconds), limits.measured() as cost:
+        with (
+            warnings.catch_warnings(record=True) as warned,
+            limits.time_limit(seconds),
+            limits.measured() as cost,
+        ):
+            warnings.simplefilter("always")
             fitted = _fitted(model, annotations, X)
     except InputError as error:
         return {**NOT_FITTED, "note": f"it could not be fitted: {error}"}, None
     except limits.OutOfTime:
         note = f"its fit took more than {seconds:g} seconds."
         return {**NOT_FITTED, "note": note}, None
-    unseen, note = float("nan"), ""
+    unseen, note = float("nan"), " ".join(dict.fromkeys(str(w.message) for w in warned))
     try:
-        with limits.time_limit(seconds):
+        with warnings.catch_warnings(), limits.time_limit(seconds):
+            warnings.simplefilter("ignore")  # of the same data: said by the first fit
             unseen = log_likelihood_of_hidden(clone(model), annotations, hidden, X)
     except InputError as error:
         note = f"it could not be fitted without the held-out answers: {error}"

@@ -87,9 +87,8 @@ class NetworkClassifier(TrainingSettings, Published, CrowdClassifier):
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
         from wisecrowd.fit.deep import Items, fitted
-        from wisecrowd.fit.flat_answers import ordered
 
-        answers, gold = ordered(annotations.codes), annotations.gold_codes
+        answers, gold = annotations.codes, annotations.gold_codes
         keep = Checkpoint.of(self, X, answers, gold)
         seed, scale = keep.seed(self._seed()), scaling(X, self.scaling)
         known = (answers.n_per_item > 0) | (gold >= 0)

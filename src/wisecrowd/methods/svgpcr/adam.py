@@ -23,7 +23,7 @@ from wisecrowd.answers import Answers
 from wisecrowd.base import Learned
 from wisecrowd.features import InMemory
 from wisecrowd.fit.checkpoint import Checkpoint
-from wisecrowd.fit.flat_answers import flat_rows, ordered, room_for
+from wisecrowd.fit.flat_answers import flat_rows, room_for
 from wisecrowd.fit.stochastic import (
     Pace,
     Place,
@@ -302,7 +302,7 @@ def trained(
     check(recipe, before)
     scale = scaling(X, settings.scaling)
     features = InMemory(scale.apply(X, settings.dtype))
-    data = Data(features, ordered(answers), gold)
+    data = Data(features, answers, gold)
     schedule = schedule_of(settings, len(X))
     keep = Checkpoint.of(settings, X, answers, gold)
     rate, seed = float(settings.learning_rate), settings._seed()

@@ -179,14 +179,10 @@ class KnownItems(NamedTuple):
         return cls(features, answers, rows, fold, seed)
 
     def given(self) -> Given:
-        """Return the answers on the items that the networks learn from, in one order.
-
-        Batches are drawn by place, so the order of a file's rows must not count.
-        """
+        """Return the answers on the items that the networks learn from."""
         own = self.answers.of_items(self.rows)
-        order = np.lexsort((own.answer, own.annotator, own.item))
         codes = (own.item, own.annotator, own.answer)
-        return Given(*(part[order].astype("int32") for part in codes))
+        return Given(*(part.astype("int32") for part in codes))
 
     def networks(self, proba: Float[np.ndarray, "N C"]) -> Networks:
         """Return networks of labels, then of answers: one per fold, and one of all."""
