@@ -213,6 +213,15 @@ def test_what_does_not_change_the_result_may_change(data, left_behind, whole):
     assert len(model.trace_) == len(whole.trace_)
 
 
+def test_q_of_the_labels_is_all_that_a_checkpoint_holds_of_every_item(
+    data, left_behind
+):
+    with safe_open(left_behind, framework="numpy") as file:
+        parts = {name: file.get_tensor(name).shape for name in file.keys()}  # noqa: SIM118
+    state = [shape for name, shape in parts.items() if name.startswith("state")]
+    assert [shape for shape in state if len(data[0]) in shape] == [(60, 2)]
+
+
 def test_a_checkpoint_is_written_at_most_every_so_often(data, path, monkeypatch):
     steps = []
 
