@@ -125,7 +125,7 @@ class SparseGPClassifier(TrainingSettings, CrowdClassifier):
         keep = Checkpoint.of(self, X, answers, gold)
         scale = scaling(X, self.scaling)
         plan = SparsePlan(
-            self._plan(len(X), self._seed()),
+            self._plan(len(X), keep.seed(self._seed())),
             self._budget(len(X)),
             *self._rates(len(X)),
             recipe,
