@@ -321,11 +321,14 @@ def test_with_few_items_steps_are_twice_as_large_and_half_as_many():
     def steps(n_items, **more):
         return SVGPCR(**more)._plan(n_items, 0).schedule.n_steps
 
-    model = SVGPCR(**settings)
-    assert model._rates(20_000) == (1.0, 0.02)  # a share is at most one
-    assert model._rates(many) == (0.6, 0.01)
+    def rates(n_items, **more):
+        plan = plan_of(n_items, **more)
+        return plan.natural_rate, plan.learning_rate
+
+    assert rates(20_000, **settings) == (1.0, 0.02)  # a share is at most one
+    assert rates(many, **settings) == (0.6, 0.01)
     assert steps(20_000) == 400  # ten passes
     assert steps(many) == 800
     assert steps(1000, max_epochs=7) == 14  # as it is asked for
-    for other in (SVGPCR(kernel="deep"), SVGPCR(inference="adam")):
-        assert other._rates(1000) == (0.03, 0.03)
+    for other in ({"kernel": "deep"}, {"inference": "adam"}):
+        assert rates(1000, **other) == (0.03, 0.03)

@@ -100,12 +100,6 @@ class SparseGPClassifier(TrainingSettings, CrowdClassifier):
             return budget._replace(most=DEEP_PASSES)
         return budget._replace(faster=FASTER) if n_items <= FEW_ITEMS else budget
 
-    def _rates(self, n_items: int) -> tuple[float, float]:
-        """Return how large the steps are: of the natural gradient, and of Adam."""
-        faster = self._budget(n_items).faster
-        natural = min(1.0, faster * float(self.natural_rate))
-        return natural, faster * float(self.learning_rate)
-
     def _recipe(self, n_items: int, posterior: Any = "conditional") -> Any:
         """Return what is compiled; from here on JAX is used."""
         check_not_forked()
@@ -118,20 +112,21 @@ class SparseGPClassifier(TrainingSettings, CrowdClassifier):
         self, X: Array, answers: Answers, gold: Array, posterior: Any, **more: Any
     ) -> tuple[Any, Any, Checkpoint]:
         """Return what a fit is given: its plan, its data, and where it is kept."""
-        recipe = self._recipe(len(X), posterior)
+        recipe, budget = self._recipe(len(X), posterior), self._budget(len(X))
         recipe.kernel.check(X.shape[1])
         from wisecrowd.methods.svgpcr.model import Data, SparsePlan
 
         keep = Checkpoint.of(self, X, answers, gold)
         scale = scaling(X, self.scaling)
         plan = SparsePlan(
-            self._plan(len(X), keep.seed(self._seed())),
-            self._budget(len(X)),
-            *self._rates(len(X)),
-            recipe,
-            scale,
-            int(self.n_inducing),
-            self.dtype,
+            run=self._plan(len(X), keep.seed(self._seed())),
+            budget=budget,
+            natural_rate=min(1.0, budget.faster * float(self.natural_rate)),
+            learning_rate=budget.faster * float(self.learning_rate),
+            recipe=recipe,
+            scale=scale,
+            n_inducing=int(self.n_inducing),
+            dtype=self.dtype,
             **more,
         )
         features = InMemory(scale.apply(X, self.dtype))

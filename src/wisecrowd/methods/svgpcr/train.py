@@ -161,14 +161,12 @@ def learned_from_labels(
     answers that are far from independent it can put all items into one class.
     """
     settled: Any = Settled(np.log(np.maximum(proba, SMALLEST_LABEL)))
-
-    def first() -> NaturalState:
-        if points is None:
-            return run.state._replace(skills=settled)
-        return task.start(settled, starting_hyper(task, points))
-
+    if points is None:
+        state = run.state._replace(skills=settled)
+    else:
+        state = task.start(settled, starting_hyper(task, points))
     again = task.plan.again("from the labels", task.recipe.n_items, n_steps)
-    return training.trained(task, again, first)[0]
+    return training.trained(task, again, lambda: state)[0]
 
 
 def cross_fitted(
