@@ -10,10 +10,10 @@ makes it fast: flat answers instead of padded ones, and batches that are laid ou
 the clock starts. "gpflow" has the Adam of GPflow's documentation, tf.optimizers.Adam;
 "gpflow-fused" an older one that does each array in one operation.
 
-*Ours* is the library's own task, `wisecrowd.methods.svgpcr.task.SVGPCRTask`, as the
+*Ours* is the library's own task, `wisecrowd.methods.svgpcr.natural.NaturalTask`, as the
 driver of a fit calls it for a chunk of 100 steps: `steps`, which keeps q(z) of the
-items seen; `between`, which updates q(R), its learned prior and the evidence of all
-items; and `watched`, the bound for the trace: everything, divided by 100.
+items seen; `between`, which updates q(R) and its learned prior; and `watched`, the
+evidence of all items and the bound for the trace: everything, divided by 100.
 """
 
 import math
@@ -125,12 +125,11 @@ def ours(data: Crowd, link: str, rng: np.random.Generator) -> Chunk:
 
 def our_task(data: Crowd, link: str, rng: np.random.Generator) -> tuple[Any, Any]:
     """The task of a fit with default settings, and its state before the first step."""
+    from wisecrowd import SVGPCR
     from wisecrowd.answers import Answers
-    from wisecrowd.features import InMemory
     from wisecrowd.maths import crowd
-    from wisecrowd.maths.gp import class_posterior, kernels, links
-    from wisecrowd.methods.svgpcr import model
-    from wisecrowd.methods.svgpcr.task import Data, SVGPCRTask
+    from wisecrowd.methods.svgpcr.model import Hyper, starting_kernel
+    from wisecrowd.methods.svgpcr.natural import NaturalTask
     from wisecrowd.skills import ConfusionMatrices
 
     n_items, n_annotators, n_classes = data.shape
@@ -142,20 +141,11 @@ def our_task(data: Crowd, link: str, rng: np.random.Generator) -> tuple[Any, Any
         "learned", np.arange(n_annotators), n_classes, n_classes
     )
     skills = before.learned_from(answers, crowd.vote_proba(answers.votes(), unknown))
-    recipe = model.Recipe(
-        kernels.as_kernel("se"),
-        links.as_link(link),
-        class_posterior.as_family("conditional"),
-        shared=True,
-        n_items=n_items,
-    )
-    settings = {"natural_rate": 0.1, "learning_rate": 0.03, "dtype": "float32"}
-    task = SVGPCRTask(
-        recipe, Data(InMemory(data.X), answers, unknown), seed=0, **settings
-    )
-    kernel = model.starting_kernel(recipe, N_FEATURES, n_classes)
+    model = SVGPCR(N_INDUCING, link=link, natural_rate=0.1, scaling="none")
+    task = NaturalTask(*model._asked(data.X, answers, unknown, "conditional")[:2])
+    kernel = starting_kernel(task.recipe, N_FEATURES, n_classes)
     inducing = data.X[rng.choice(n_items, N_INDUCING, replace=False)]
-    return task, task.start(skills, model.Hyper(kernel, inducing.astype("f8")))
+    return task, task.start(skills, Hyper(kernel, inducing.astype("f8")))
 
 
 # -- the paper's, on GPflow --------------------------------------------------------

@@ -100,7 +100,7 @@ def test_the_theory_names_the_function_of_every_formula():
         "`maths/crowd.py: posterior, prior_of`",
         "`maths/crowd.py:\nposteriors`",
         "`fit/stochastic.py: WINDOW = 41`",
-        "`methods/svgpcr/task.py: START_EPSILON = 1e-3, EPSILON_FLOOR = 1e-3`",
+        "`methods/svgpcr/natural.py: START_EPSILON = 1e-3, EPSILON_FLOOR = 1e-3`",
         "`fit/stochastic.py: gain_per_item = 1`",
     ],
 )
@@ -113,7 +113,7 @@ def test_a_reference_that_leads_nowhere_is_found(wrong):
     [
         "`maths/crowd.py: posterior, Hyperprior.shape`",
         "`base.py: CrowdModel.labels_, Aggregator.predict_proba`",
-        "`maths/crowd.py: HYPER_SHAPE`, `methods/svgpcr/task.py: START_EPSILON = 0.1`",
+        "`maths/crowd.py: HYPER_SHAPE`, `methods/svgpcr/natural.py: WARM_UP = 60`",
         "`fit/stochastic.py: WINDOW = 40, Schedule.cool_down = 0.6`",
     ],
 )

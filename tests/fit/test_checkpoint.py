@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import equinox as eqx
 import numpy as np
@@ -221,6 +222,15 @@ def test_what_does_not_change_the_result_may_change(data, left_behind, whole):
     assert len(model.trace_) == len(whole.trace_)
 
 
+def test_q_of_the_labels_is_all_that_a_checkpoint_holds_of_every_item(
+    data, left_behind
+):
+    with safe_open(left_behind, framework="numpy") as file:
+        parts = {name: file.get_tensor(name).shape for name in file.keys()}  # noqa: SIM118
+    state = [shape for name, shape in parts.items() if name.startswith("state")]
+    assert [shape for shape in state if len(data[0]) in shape] == [(60, 2)]
+
+
 def test_a_checkpoint_is_written_at_most_every_so_often(data, path, monkeypatch):
     steps = []
 
@@ -280,11 +290,12 @@ def test_a_network_resumes_only_with_its_own_settings(kind, data, path, monkeypa
     assert_same_end(model, plain, data[0])
 
 
-def test_without_a_random_state_a_network_keeps_the_seed_of_its_checkpoint(
-    data, path, monkeypatch
+@pytest.mark.parametrize("fit", [partial(network, AggNet), resumable])
+def test_without_a_random_state_the_seed_is_that_of_the_checkpoint(
+    fit, data, path, monkeypatch
 ):
-    """Otherwise it would learn from items that were held out before."""
-    model = network(AggNet, path, random_state=None)
+    """Otherwise items that were held out before would be learned from."""
+    model = fit(path, random_state=None)
     interrupted_network(data, monkeypatch, 8, model)
     content = path.read_bytes()
     first = model.fit(*data[:2]).label_proba_

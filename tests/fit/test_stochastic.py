@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from wisecrowd import InputError
 from wisecrowd.features import PIECE
 from wisecrowd.fit import stochastic
 from wisecrowd.fit.stochastic import (
@@ -68,6 +69,9 @@ class Mean:
 
     def recovered(self, state):
         return state._replace(recovered=state.recovered + 1)
+
+    def what_is_wrong(self):
+        return "no step is finite."
 
 
 def fitted(task, schedule, run=None, **more):
@@ -222,7 +226,7 @@ def test_after_a_failure_the_chunk_is_taken_again_with_smaller_steps():
 
 
 def test_too_many_failures_are_an_error():
-    with pytest.raises(FloatingPointError, match="not finite"):
+    with pytest.raises(InputError, match="no step is finite"):
         fitted(Mean(failures=MAX_FAILURES + 1), Schedule.of(N, 20, 400))
     fitted(Mean(failures=MAX_FAILURES), Schedule.of(N, 20, 400))
 

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracles
 from wisecrowd.answers import Answers
 from wisecrowd.skills import Tally, Trusted, Votes
+from wisecrowd.skills.tally import Settled
 
 N, A, C, K = 7, 5, 3, 4
 
@@ -95,3 +96,26 @@ def test_a_new_answer_weighs_what_the_answers_at_the_fit_were_worth(drawn, trust
     got = trusted.label_proba(drawn.answers, log_prior)
     said = oracles.evidence_per_item(np.log(trusted.confusion()), *drawn.rows, N)
     assert_allclose(got, oracles.normalised(log_prior + said)[0], rtol=1e-9)
+
+
+def test_settled_labels_are_the_evidence_of_items_with_answers(drawn):
+    log_proba = np.log(drawn.proba)
+    said = Settled(log_proba).evidence(drawn.answers)
+    answered = np.isin(np.arange(len(log_proba)), drawn.rows[0])
+    assert 0 < answered.sum() < len(answered)
+    assert_array_equal(said[answered], log_proba[answered])
+    assert_array_equal(said[~answered], 0.0)
+
+
+def test_settled_labels_learn_nothing(drawn):
+    settled = Settled(np.log(drawn.proba))
+    statistics = settled.statistics(drawn.answers, drawn.proba)
+    assert statistics.size == 0
+    assert settled.updated(statistics) is settled
+    assert settled.divergence() == settled.log_hyperprior() == 0.0
+
+
+def test_settled_labels_of_some_items_are_theirs(drawn):
+    log_proba = np.log(drawn.proba)
+    some = Settled(log_proba).of_items(np.array([4, 1]))
+    assert_array_equal(some.log_proba, log_proba[[4, 1]])

@@ -203,7 +203,7 @@ class NetworkTask:
     """How a network is learned: see :class:`~wisecrowd.fit.stochastic.Task`.
 
     `rest` is the network without its arrays; `chunk` and `per_pass` are the steps of a
-    chunk and of a pass over the items.
+    chunk and of a pass over the items; `failure` says what to do if no step is finite.
     """
 
     recipe: Recipe
@@ -211,6 +211,7 @@ class NetworkTask:
     items: Items
     chunk: int
     per_pass: int
+    failure: str = NOT_FINITE
 
     def start(self, network: Any, key: Any) -> State:
         """Return the state before the first step."""
@@ -258,6 +259,10 @@ class NetworkTask:
         params, crowd = state.best
         return state._replace(params=params, crowd=crowd, adam=blank_adam(params))
 
+    def what_is_wrong(self) -> str:
+        """Return what to do."""
+        return self.failure
+
     # -- parts ----------------------------------------------------------------------
 
     def ends_pass(self, step: int) -> bool:
@@ -298,16 +303,11 @@ def trained(
     """Learn a network, from the weights that its module has."""
     weights, rest = split(module)
     per_pass = -(-len(items.train) // plan.schedule.batch_size)
-    task = NetworkTask(recipe, rest, items, plan.schedule.chunk, per_pass)
-    state, trace = training.trained(
-        task,
-        plan,
-        len(items.train),
-        task.start(weights, key),
-        keep=keep,
-        failure=failure,
+    task = NetworkTask(recipe, rest, items, plan.schedule.chunk, per_pass, failure)
+    run, trace = training.trained(
+        task, plan, lambda: task.start(weights, key), keep=keep
     )
-    return task, state, trace
+    return task, run.state, trace
 
 
 class Fitted(NamedTuple):

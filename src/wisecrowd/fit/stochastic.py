@@ -12,12 +12,13 @@ was interrupted goes on exactly as if it had not been.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from wisecrowd._checks import InputError
 from wisecrowd.features import PIECE
 from wisecrowd.fit.trace import Trace
 
@@ -27,6 +28,7 @@ WINDOW = 40  # steps, for which a gain of the bound is given
 LOOK_BACK = 20  # steps over which it is measured
 RAMP = 20  # steps in which the rates come up to their full height
 MAX_FAILURES = 3
+MIN_SHARE = 0.1  # of a time limit, which is left for the steps
 
 
 class Watched(NamedTuple):
@@ -59,6 +61,9 @@ class Task(Protocol):
 
     def recovered(self, state: Any) -> Any:
         """Return a safer state after a step that was not finite."""
+
+    def what_is_wrong(self) -> str:
+        """Return what to say if smaller steps are not finite either."""
 
 
 class Pace(NamedTuple):
@@ -120,6 +125,13 @@ class Schedule:
         chunk = int(np.clip(per_pass, MIN_CHUNK, MAX_CHUNK))
         chunk = n_steps // -(-n_steps // chunk)
         return cls(n_steps // chunk * chunk, batch, chunk, **more)
+
+    def shortened(self, seconds: float) -> "Schedule":
+        """Return the schedule after some seconds of its time limit, if it has one."""
+        limit = self.time_limit
+        if limit is None:
+            return self
+        return replace(self, time_limit=max(limit - seconds, MIN_SHARE * limit))
 
     def pace(self, run: "Run") -> Pace:
         """Return how fast the next chunk of steps goes."""
@@ -235,7 +247,7 @@ def gain_per_item(history: tuple[Any, ...], n_items: int, chunk: int) -> float:
 def failed(task: Task, run: Run) -> Run:
     """Return the run before the chunk that failed, with smaller steps."""
     if run.failures >= MAX_FAILURES:
-        raise FloatingPointError("the bound is not finite, even after smaller steps")
+        raise InputError(task.what_is_wrong())
     return run._replace(
         state=task.recovered(run.state), rate=run.rate / 3, failures=run.failures + 1
     )

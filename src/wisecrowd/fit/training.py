@@ -1,5 +1,6 @@
 """One shell for the estimators that learn from minibatches: settings, plan and run."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,11 +19,39 @@ from wisecrowd.fit.trace import Trace
 from wisecrowd.maths.scaling import SCALINGS
 
 
+class StepBudget(NamedTuple):
+    """How many steps are taken at the most.
+
+    Attributes
+    ----------
+    given : int or None
+        Passes over the items, as somebody asked for them.
+    least_steps, most : int
+        Otherwise: the most steps of a small crowd, the most passes over a large one.
+    faster : int
+        Otherwise: so many times fewer steps, which are so many times larger.
+    """
+
+    given: int | None
+    least_steps: int
+    most: int
+    faster: int = 1
+
+    def n_steps(self, n_items: int, batch_size: int) -> int:
+        """Return the steps for so many items."""
+        passes = self.given
+        if passes is None:
+            passes = max(self.most, -(-self.least_steps * batch_size // n_items))
+            passes = -(-passes // self.faster)
+        return max(1, passes * n_items // batch_size)
+
+
 class Plan(NamedTuple):
     """How a fit is run: plain numbers, and the name that its progress bar shows."""
 
     name: str
     seed: int
+    n_items: int
     schedule: Schedule
     progress: bool | None = None
 
@@ -30,24 +59,26 @@ class Plan(NamedTuple):
 def trained(
     task: Task,
     plan: Plan,
-    n_items: int,
-    state: Any,
+    start: Callable[[], Any],
     *,
+    like: Callable[[], Any] | None = None,
     keep: Checkpoint = NOWHERE,
-    failure: str,
-) -> tuple[Any, Trace]:
-    """Return the state after all steps of a plan: from `state`, or from a checkpoint.
+    start_counts: bool = False,
+) -> tuple[Run, Trace]:
+    """Return the run after all steps of a plan: from its start, or from a checkpoint.
 
-    `failure` says what to do if the bound is not finite, even after smaller steps.
+    `start` returns the state before the first step, `like` one of the same structure
+    with less work. With `start_counts`, a time limit is for start and steps together.
     """
     schedule = plan.schedule
     with Trace(plan.name, schedule.n_steps, plan.progress) as trace:
-        run = keep.resumed(lambda: state) or Run(state, plan.seed, schedule.n_steps)
-        try:
-            run = completed(task, n_items, schedule, run, trace=trace, keep=keep.write)
-        except FloatingPointError:
-            raise InputError(failure) from None
-    return run.state, trace
+        run = keep.resumed(like or start)
+        if run is None:
+            run = Run(start(), plan.seed, schedule.n_steps)
+            if start_counts:
+                schedule = schedule.shortened(trace.seconds)
+        run = completed(task, plan.n_items, schedule, run, trace=trace, keep=keep.write)
+    return run, trace
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -94,17 +125,19 @@ class TrainingSettings:
     def _seed(self) -> int:
         return int(random_numbers(self.random_state).randint(2**31 - 1))
 
-    def _plan(self, n_items: int, seed: int) -> Plan:
+    def _budget(self, n_items: int) -> StepBudget:
         # Plain numbers: a grid's are NumPy's.
-        batch, passes = min(int(self.batch_size), n_items), self.max_epochs
-        if passes is None:
-            passes = max(self.most_passes, -(-self.min_steps * batch // n_items))
+        given = None if self.max_epochs is None else int(self.max_epochs)
+        return StepBudget(given, self.min_steps, self.most_passes)
+
+    def _plan(self, n_items: int, seed: int) -> Plan:
+        batch = min(int(self.batch_size), n_items)
         schedule = Schedule.of(
             n_items,
             batch,
-            max(1, int(passes) * n_items // batch),
+            self._budget(n_items).n_steps(n_items, batch),
             tol=None if self.tol is None else float(self.tol),
             time_limit=None if self.time_limit is None else float(self.time_limit),
             cool_down=self.cool_down,
         )
-        return Plan(type(self).__name__, seed, schedule, self.progress)
+        return Plan(type(self).__name__, seed, n_items, schedule, self.progress)

@@ -16,12 +16,13 @@ from wisecrowd import SVGPCR, InputError
 from wisecrowd.answers import Answers
 from wisecrowd.features import InMemory
 from wisecrowd.fit import stochastic
+from wisecrowd.fit.checkpoint import Checkpoint
+from wisecrowd.fit.training import Plan, StepBudget
 from wisecrowd.maths.gp import kernels, sparse_gp
 from wisecrowd.maths.gp.class_posterior import Factorised
 from wisecrowd.maths.gp.links import RobustMax, Softmax
 from wisecrowd.methods.svgpcr import adam
-from wisecrowd.methods.svgpcr.model import Hyper, Recipe
-from wisecrowd.methods.svgpcr.task import Data
+from wisecrowd.methods.svgpcr.model import Data, Hyper, Recipe, SparsePlan
 
 N, A, C, K, M, D, JITTER, EPSILON = 6, 5, 3, 4, 7, 2, 1e-8, 0.07
 QUICK = {"n_inducing": 8, "max_epochs": 200, "learning_rate": 0.03}
@@ -45,9 +46,12 @@ def problem():
     X = rng.normal(size=(N, D))
     prior = rng.uniform(0.5, 3, (A, C, K))
     data = Data(InMemory(X), answers, gold)
-    task = adam.AdamTask(recipe(), data, prior, 0.01, "float64", 0)
+    run = Plan("adam", 0, N, stochastic.Schedule(30, N, 10))
+    numbers = StepBudget(30, 1, 1), 0.0, 0.01  # Adam's rate is .01
+    plan = SparsePlan(run, *numbers, recipe(), None, M, "float64")
+    task = adam.AdamTask(plan, data, prior)
     kernel = {"log_scale": jnp.asarray([0.3]), "log_variance": jnp.asarray([0.7])}
-    params = adam.Params(
+    params = adam.AdamParams(
         sparse_gp.Rooted(
             jnp.asarray(rng.normal(size=(C, M))),
             jnp.asarray(np.eye(M) + 0.2 * rng.normal(size=(C, M, M))),
@@ -243,13 +247,13 @@ def test_a_fit_that_was_killed_goes_on_where_it_stood(
     class Killed(Exception):
         pass
 
-    def write(keep, run, write=adam.Checkpoint.write):
+    def write(keep, run, write=Checkpoint.write):
         write(keep, run)
         if run.step == 60:
             raise Killed
 
     keep = {"checkpoint": tmp_path / "fit", "checkpoint_seconds": 0}
-    monkeypatch.setattr(adam.Checkpoint, "write", write)
+    monkeypatch.setattr(Checkpoint, "write", write)
     with pytest.raises(Killed):
         SVGPCR.as_published(**QUICK, **keep).fit(X, y)
     monkeypatch.undo()

@@ -10,7 +10,7 @@ import contract
 import wisecrowd as wc
 from wisecrowd import MLP, SVGP, SVGPCR, Deep, InputError
 from wisecrowd.fit.checkpoint import Checkpoint
-from wisecrowd.methods.svgpcr import network, train
+from wisecrowd.methods.svgpcr import start, train
 
 NETWORK = Deep(MLP(hidden=(6,), dropout=0.2), n_outputs=3)
 QUICK = {"n_inducing": 8, "max_epochs": 16, "dependence": 0.1, "kernel": NETWORK}
@@ -18,7 +18,7 @@ QUICK = {"n_inducing": 8, "max_epochs": 16, "dependence": 0.1, "kernel": NETWORK
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch):
-    monkeypatch.setattr(network, "MIN_STEPS", 120)
+    monkeypatch.setattr(start, "MIN_STEPS", 120)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def data():
 @pytest.fixture(scope="module")
 def fitted(data):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(network, "MIN_STEPS", 120)
+        patched.setattr(start, "MIN_STEPS", 120)
         return SVGPCR(**QUICK).fit(*data[:2])
 
 
@@ -103,7 +103,7 @@ def of_right_labels(data):
 
     def proba(kernel):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(network, "MIN_STEPS", 120)
+            patched.setattr(start, "MIN_STEPS", 120)
             model = SVGP(n_inducing=8, max_epochs=16, kernel=kernel)
             return model.fit(data[0], data[2]).predict_proba(data[0])
 
@@ -140,7 +140,7 @@ def test_a_network_that_takes_no_steps_stays_as_it_was_trained(data):
     evidence = np.where(np.eye(2)[truth] > 0, 0.0, -np.inf)
     scaled = model.learned_.classifier.scaling.apply(X, "float32")
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
-    want = network.trained_network(still, train.InMemory(scaled), evidence, seed)
+    want = start.trained_network(still, train.InMemory(scaled), evidence, seed)
     got = model.learned_.classifier.kernel["network"]
     for name, value in want["network"].items():
         assert_array_equal(got[name], value)
@@ -150,8 +150,8 @@ def test_outputs_begin_with_the_mean_0_and_the_mean_square_1(data):
     X = data[0].astype(np.float32)
     features = train.InMemory(X)
     evidence = np.log(np.where(np.eye(2)[data[2]] > 0, 0.9, 0.1))
-    params = network.trained_network(NETWORK, features, evidence, 0)
-    out = network.embedded_in_pieces(NETWORK, params, features)
+    params = start.trained_network(NETWORK, features, evidence, 0)
+    out = start.embedded_in_pieces(NETWORK, params, features)
     assert_allclose(out.mean(0), 0, atol=1e-5)
     assert_allclose((out**2).mean(), 1, rtol=1e-5)
 
@@ -165,13 +165,13 @@ def test_the_network_of_a_fold_has_not_seen_its_answers(large, data, monkeypatch
     if large:
         monkeypatch.setattr(train, "CROSS_FITTED", 0)
     seen = []
-    learned = network.trained_network
+    learned = start.trained_network
 
     def spy(kernel, features, evidence, seed, **more):
         seen.append((features.n_items, int((np.ptp(evidence, axis=1) > 0).sum())))
         return learned(kernel, features, evidence, seed, **more)
 
-    monkeypatch.setattr(network, "trained_network", spy)
+    monkeypatch.setattr(start, "trained_network", spy)
     SVGPCR(**{**QUICK, "max_epochs": 4}).fit(*data[:2])
     n = len(data[0])
     folds = [(n // 2, n // 2)] * 2 if large else [(n, n - n // 3)] * 3

@@ -16,7 +16,7 @@ import contract
 import oracles
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
-from wisecrowd.methods.svgpcr import train
+from wisecrowd.answers import Answers
 
 GP = {"n_inducing": 8, "max_epochs": 80}
 # Learning the dependence takes longer than all the rest of so small a fit, and so do
@@ -281,7 +281,7 @@ def test_a_small_fit_that_stands_still_ends_early():
     # Once it could not: cooling down took the rest of the steps.
     crowd = wc.simulate(500, 8, 2, n_features=2, random_state=0)
     model = SVGPCR(8, dependence=None, tol=1e9).fit(crowd.X, crowd.answers)
-    assert train.schedule_of(model, 500).n_steps == 150  # what tol=None takes
+    assert model._plan(500, 0).schedule.n_steps == 150  # what tol=None takes
     assert model.trace_.index[-1] <= 260
 
 
@@ -296,21 +296,41 @@ def test_the_default_tol_costs_no_labels(seed):
     assert by_default.mean() >= whole.mean() - 0.005
 
 
+def plan_of(n_items, **settings):
+    codes = Answers.from_codes([0], [0], [0], (n_items, 1, 2, 2))
+    X, gold = np.zeros((n_items, 1)), np.full(n_items, -1)
+    return SVGPCR(**settings)._asked(X, codes, gold, "conditional")[0]
+
+
 def test_steps_from_labels_follow_from_the_steps_of_the_fit():
-    settings = SVGPCR(time_limit=60)
-    whole = train.schedule_of(settings, 500)
-    few = train.schedule_again(settings, 500, 8)
+    plan = plan_of(500, time_limit=60)
+    whole = plan.run.schedule
+    few = plan.again("few", 500, 8).schedule
     assert 0 < few.n_steps <= max(8, few.chunk) < whole.n_steps
     assert few.time_limit is None  # the fit itself has kept to it
-    assert train.schedule_again(settings, 500, 10**6).n_steps == whole.n_steps
+    assert plan.again("all", 500, 10**6).schedule.n_steps == whole.n_steps
+
+
+def test_of_fewer_items_steps_from_labels_are_those_of_a_fit_of_these():
+    plan, small = plan_of(5000, tol=0.1), plan_of(700, tol=0.1).run
+    again = plan.again("a part", 700, 10**6)
+    assert again == small._replace(name="a part")
 
 
 def test_with_few_items_steps_are_twice_as_large_and_half_as_many():
-    model, many = SVGPCR(learning_rate=0.01, natural_rate=0.6), 20_001
-    assert model._rates(20_000) == (1.0, 0.02)  # a share is at most one
-    assert model._rates(many) == (0.6, 0.01)
-    assert model._n_steps(20_000) == 400  # ten passes
-    assert model._n_steps(many) == 800
-    assert model.set_params(max_epochs=7)._n_steps(1000) == 14  # as it is asked for
-    for other in (SVGPCR(kernel="deep"), SVGPCR(inference="adam")):
-        assert other._rates(1000) == (0.03, 0.03)
+    settings, many = {"learning_rate": 0.01, "natural_rate": 0.6}, 20_001
+
+    def steps(n_items, **more):
+        return SVGPCR(**more)._plan(n_items, 0).schedule.n_steps
+
+    def rates(n_items, **more):
+        plan = plan_of(n_items, **more)
+        return plan.natural_rate, plan.learning_rate
+
+    assert rates(20_000, **settings) == (1.0, 0.02)  # a share is at most one
+    assert rates(many, **settings) == (0.6, 0.01)
+    assert steps(20_000) == 400  # ten passes
+    assert steps(many) == 800
+    assert steps(1000, max_epochs=7) == 14  # as it is asked for
+    for other in ({"kernel": "deep"}, {"inference": "adam"}):
+        assert rates(1000, **other) == (0.03, 0.03)

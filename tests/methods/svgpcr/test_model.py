@@ -14,7 +14,7 @@ from wisecrowd.maths import crowd, dirichlet
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.gp.class_posterior import Conditional, Factorised
 from wisecrowd.maths.gp.links import RobustMax, Softmax
-from wisecrowd.methods.svgpcr import model, steps, task
+from wisecrowd.methods.svgpcr import model, natural
 from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
 from wisecrowd.skills import ConfusionMatrices
 
@@ -112,13 +112,13 @@ def cost(skills, log_hyperprior=0.0):
 def watched(how, state, batch, epsilon, divergence):
     """The bound, and what each item adds to it, as a fit watches them."""
     one = jnp.ones((), batch.X.dtype)
-    terms = steps.visited(how, state, batch, epsilon, one).terms
-    return steps.bound(how, terms, state.natural, divergence), terms.total
+    terms = natural.visited(how, state, batch, epsilon, one).terms
+    return natural.bound(how, terms, state.natural, divergence), terms.total
 
 
 def fast_bound(how, given, batch=None, log_hyperprior=0.0):
     """The bound as the trace of a fit has it."""
-    state = steps.start(given["natural"], given["hyper"])
+    state = natural.begun(given["natural"], given["hyper"])
     batch = given["batch"] if batch is None else batch
     divergence = cost(given["skills"], log_hyperprior)
     return watched(how, state, batch, jnp.asarray(EPSILON), divergence)[0]
@@ -176,7 +176,7 @@ def test_the_bound_is_a_64_bit_number_whatever_the_batch_is(dtype):
     given = problem(0)
     batch = Batch(*(part.astype(dtype) for part in given["batch"]))
     how = recipe(Softmax(), Conditional())
-    state = steps.start(given["natural"], given["hyper"])
+    state = natural.begun(given["natural"], given["hyper"])
     epsilon = jnp.asarray(EPSILON, dtype)
     got, per_item = watched(how, state, batch, epsilon, cost(given["skills"]))
     assert got.total.dtype == "float64"
@@ -195,7 +195,7 @@ SOME = pytest.mark.parametrize(
     ],
     ids=str,
 )
-STEP = jax.jit(steps.step, static_argnums=0)
+STEP = jax.jit(natural.step, static_argnums=0)
 
 
 def total(how, natural, hyper, batch):
@@ -209,8 +209,8 @@ def total(how, natural, hyper, batch):
 
 def stepped(how, given, natural_rate):
     """The state after one step of a fit, from a fresh memory of Adam."""
-    rates = steps.Rates(jnp.asarray(natural_rate), jnp.asarray(0.01))
-    state = steps.start(given["natural"], given["hyper"])
+    rates = natural.Rates(jnp.asarray(natural_rate), jnp.asarray(0.01))
+    state = natural.begun(given["natural"], given["hyper"])
     return STEP(how, state, given["batch"], jnp.asarray(EPSILON), rates)[0]
 
 
@@ -273,11 +273,11 @@ def tiny(seed):
 def climbed(how, X, rows, prior, hyper, n_rounds, rate):
     """Bounds after every full-batch update of q(U) and of q(R)."""
     answers = Answers.from_codes(*rows, (len(X), *prior.shape))
-    state = steps.start(
+    state = natural.begun(
         sparse_gp.prior_natural(prior.shape[1], len(hyper.inducing)), hyper
     )
     skills, out = ConfusionMatrices(prior, prior + 0.1), []
-    rates = steps.Rates(jnp.asarray(rate), jnp.asarray(0.0))
+    rates = natural.Rates(jnp.asarray(rate), jnp.asarray(0.0))
     epsilon = jnp.asarray(EPSILON)
 
     def batch():
@@ -349,6 +349,6 @@ def test_epsilons_update_climbs_to_the_best_of_a_grid(family):
     for _ in range(200):
         bound, agreement = at(jnp.asarray(epsilon))
         assert bound >= before - 1e-12
-        epsilon, before = task.best_epsilon(np.array(agreement)), bound
+        epsilon, before = natural.best_epsilon(np.array(agreement)), bound
     grid = [float(at(jnp.asarray(e))[0]) for e in np.linspace(2e-3, 0.5, 60)]
     assert before >= max(grid) - 1e-6

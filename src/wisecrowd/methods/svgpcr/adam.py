@@ -21,28 +21,29 @@ from wisecrowd._checks import InputError
 from wisecrowd._types import Array as Table
 from wisecrowd.answers import Answers
 from wisecrowd.base import Learned
-from wisecrowd.features import InMemory
+from wisecrowd.fit import training
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.flat_answers import flat_rows, room_for
-from wisecrowd.fit.stochastic import (
-    Pace,
-    Place,
-    Run,
-    Schedule,
-    Watched,
-    watched_items,
-)
+from wisecrowd.fit.stochastic import Pace, Place, Watched, watched_items
 from wisecrowd.fit.trace import Trace
+from wisecrowd.fit.training import Plan
 from wisecrowd.maths import crowd
 from wisecrowd.maths.deep.crowd_layers import Rows, per_item
 from wisecrowd.maths.gp import class_posterior, dirichlet, links, sparse_gp
 from wisecrowd.maths.gp.class_posterior import ItemTerms
-from wisecrowd.maths.scaling import scaling
-from wisecrowd.methods.svgpcr import model, train
+from wisecrowd.methods.svgpcr import model
 from wisecrowd.methods.svgpcr.ending import Ended
-from wisecrowd.methods.svgpcr.model import Bound, Divergence, Hyper, Recipe
-from wisecrowd.methods.svgpcr.start import inducing_points, n_points
-from wisecrowd.methods.svgpcr.task import Data
+from wisecrowd.methods.svgpcr.model import (
+    Bound,
+    Data,
+    Divergence,
+    Hyper,
+    Recipe,
+    SparsePlan,
+    SparseTask,
+)
+from wisecrowd.methods.svgpcr.start import starting_hyper, starting_points
+from wisecrowd.methods.svgpcr.train import learned
 from wisecrowd.skills import ConfusionMatrices
 
 LATE, LATE_SHARE = 0.1, 1 / 3  # of the learning rate, and of the steps that have it
@@ -51,7 +52,7 @@ VARIANCE = 2.0  # of the kernel, at the start
 OPTIMISER = optax.scale_by_adam()
 
 
-class Params(NamedTuple):
+class AdamParams(NamedTuple):
     """All that Adam learns: q(w), kernel and inducing points, q(Z), annotators."""
 
     gp: sparse_gp.Rooted
@@ -60,7 +61,7 @@ class Params(NamedTuple):
     log_counts: Float[Array, "A C K"]
 
 
-class Batch(NamedTuple):
+class AdamBatch(NamedTuple):
     """Some items: which they are, their features and their answers."""
 
     items: Int[Array, "*T B"]
@@ -68,10 +69,13 @@ class Batch(NamedTuple):
     rows: Rows
 
 
-class State(NamedTuple):
-    """All that moves, a pytree of arrays: what a checkpoint holds."""
+class AdamState(NamedTuple):
+    """All that moves, a pytree of arrays: what a checkpoint holds.
 
-    params: Params
+    q(Z) and Adam's memory of it have a row per item: here they are learned.
+    """
+
+    params: AdamParams
     memory: optax.OptState
     jitter: float
 
@@ -84,7 +88,7 @@ def item_terms(
     latent: sparse_gp.Latent,
     logits: Float[Array, "N C"],
     log_counts: Float[Array, "A C K"],
-    batch: Batch,
+    batch: AdamBatch,
 ) -> ItemTerms:
     """Return Σ q E log p(y | z, R), Σ q E log p(z | f) and −Σ q log q of every item.
 
@@ -109,7 +113,7 @@ def item_terms(
 
 
 def bound(
-    recipe: Recipe, params: Params, prior: Float[Array, "#A C K"], batch: Batch
+    recipe: Recipe, params: AdamParams, prior: Float[Array, "#A C K"], batch: AdamBatch
 ) -> tuple[Bound, ItemTerms]:
     """Return the bound, eq. (ELBO) of the paper, and what each item of the batch adds.
 
@@ -126,8 +130,8 @@ def bound(
 
 
 def slopes(
-    recipe: Recipe, params: Params, prior: Float[Array, "#A C K"], batch: Batch
-) -> Params:
+    recipe: Recipe, params: AdamParams, prior: Float[Array, "#A C K"], batch: AdamBatch
+) -> AdamParams:
     """Return the gradient of the total of :func:`bound`.
 
     That of q(w), kernel and inducing points goes through the slopes by mean and
@@ -152,21 +156,23 @@ def slopes(
     site = sparse_gp.site_parameters(project, latent, slope, 1.0)
     (by_hyper,) = pull_back(sparse_gp.projection_slopes(moments, project, slope))
     by_gp = sparse_gp.rooted_slopes(params.gp, site)
-    return Params(by_gp, by_hyper, by_logits, by_counts)
+    return AdamParams(by_gp, by_hyper, by_logits, by_counts)
 
 
 @partial(jax.jit, static_argnames="recipe")
 def steps(
     recipe: Recipe,
-    params: Params,
+    params: AdamParams,
     memory: optax.OptState,
     prior: Float[Array, "#A C K"],
-    batches: Batch,
+    batches: AdamBatch,
     rates: Float[Array, " T"],
-) -> tuple[Params, optax.OptState]:
+) -> tuple[AdamParams, optax.OptState]:
     """Take T steps of Adam, each on a batch of its own."""
 
-    def one(state: tuple[Params, Any], at: tuple[Batch, Array]) -> tuple[Any, None]:
+    def one(
+        state: tuple[AdamParams, Any], at: tuple[AdamBatch, Array]
+    ) -> tuple[Any, None]:
         params, memory = state
         batch, rate = at
         uphill = slopes(recipe, params, prior, batch)
@@ -194,13 +200,12 @@ def starting_counts(
     return votes / votes.sum(-1, keepdims=True)
 
 
-def starting_hyper(task: "AdamTask", points: Float[np.ndarray, "M D"]) -> Hyper:
-    """Return the kernel with the published variance, and these inducing points.
+def wider(hyper: Hyper) -> Hyper:
+    """Return the kernel with the published variance, where it has one.
 
     The published length-scale is 2 at the start, ours √D: with 2, items of many
     features would all be unlike, and nothing would be learned from them.
     """
-    hyper = train.starting_hyper(task, points)
     if "log_scale" not in hyper.kernel:
         return hyper
     variance = jnp.full_like(hyper.kernel["log_variance"], np.log(VARIANCE))
@@ -211,114 +216,91 @@ def starting_hyper(task: "AdamTask", points: Float[np.ndarray, "M D"]) -> Hyper:
 
 
 @dataclass(frozen=True)
-class AdamTask:
-    """How the paper's inference learns: see :class:`~wisecrowd.fit.stochastic.Task`."""
+class AdamTask(SparseTask):
+    """How the paper's inference learns, from this prior of the annotators."""
 
-    recipe: Recipe
-    data: Data
     prior: Float[np.ndarray, "P C K"]
-    learning_rate: float
-    dtype: str
-    seed: int
 
-    def start(self, hyper: Hyper) -> State:
+    def start(self, hyper: Hyper) -> AdamState:
         """Return the state before the first step: q(z) = (votes + 1) / sum."""
         answers = self.data.answers
         logits = np.log(answers.votes() + 1.0)
         proba = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
         n_classes, n_inducing = answers.n_classes, len(hyper.inducing)
         q = sparse_gp.Rooted(*sparse_gp.prior_natural(n_classes, n_inducing))
-        params = Params(
+        params = AdamParams(
             q,
             hyper,
-            jnp.asarray(logits, self.dtype),
-            jnp.asarray(np.log(starting_counts(answers, proba)), self.dtype),
+            jnp.asarray(logits, self.plan.dtype),
+            jnp.asarray(np.log(starting_counts(answers, proba)), self.plan.dtype),
         )
-        return State(params, OPTIMISER.init(params), self.recipe.jitter)
+        return AdamState(params, OPTIMISER.init(params), self.recipe.jitter)
 
-    def batches(self, items: Int[np.ndarray, "T B"]) -> Batch:
+    def batches(self, items: Int[np.ndarray, "T B"]) -> AdamBatch:
         """Return the features and the answers of some items."""
         answers, gold = self.data.answers, self.data.gold
         room = room_for(answers, np.arange(answers.n_items), items.shape[1])
         rows: Any = flat_rows(answers, gold, items, room)
         features: Any = self.data.features.batches(items)
         which: Any = items.astype("int32")
-        return Batch(which, features, rows)
-
-    def recipe_of(self, state: State) -> Recipe:
-        """Return the recipe with the jitter that was needed."""
-        return self.recipe._replace(jitter=float(state.jitter))
+        return AdamBatch(which, features, rows)
 
     # -- what the driver calls ----------------------------------------------------
 
-    def steps(self, state: State, rows: Int[np.ndarray, "T B"], pace: Pace) -> State:
+    def steps(
+        self, state: AdamState, rows: Int[np.ndarray, "T B"], pace: Pace
+    ) -> AdamState:
         """Take a chunk of steps: at the full rate, and at a tenth of it at the end."""
         share = np.where(pace.cooling < 1, LATE, 1.0)
-        rates: Any = self.learning_rate * pace.rate * share
-        prior: Any = self.prior.astype(self.dtype)
+        rates: Any = self.plan.learning_rate * pace.rate * share
+        prior: Any = self.prior.astype(self.plan.dtype)
         params, memory = steps(
             self.recipe_of(state), *state[:2], prior, self.batches(rows), rates
         )
         return state._replace(params=params, memory=memory)
 
-    def between(self, state: State, place: Place) -> State:
+    def between(self, state: AdamState, place: Place) -> AdamState:
         """Return the state as it is: Adam learns everything."""
         return state
 
-    def watched(self, state: State) -> Watched:
+    def watched(self, state: AdamState) -> Watched:
         """Return the bound on a fixed sample of the items."""
         at = watched_items(self.recipe.n_items, self.seed)
         batch = jax.tree.map(lambda part: part[0], self.batches(at[None]))
-        prior: Any = self.prior.astype(self.dtype)
-        found, terms = jax.device_get(
-            watched_bound(self.recipe_of(state), state.params, prior, batch)
+        prior: Any = self.prior.astype(self.plan.dtype)
+        return model.watched(
+            *jax.device_get(
+                watched_bound(self.recipe_of(state), state.params, prior, batch)
+            )
         )
-        named = {name: float(value) for name, value in found._asdict().items()}
-        named["bound"] = float(found.total)
-        constant = -named["kl_gp"] - named["kl_annotators"]
-        return Watched(named, np.asarray(terms.total, np.float64), constant)
 
     def may_converge(self, place: Place) -> bool:
         """Return whether every item has been seen."""
         return place.every_item_seen
 
-    def recovered(self, state: State) -> State:
-        """Return the state before the failure, with ten times the jitter."""
-        return state._replace(jitter=state.jitter * 10)
-
 
 def trained(
-    settings: Any,
-    X: Table,
-    answers: Answers,
-    gold: Table,
-    before: ConfusionMatrices,
+    plan: SparsePlan, data: Data, keep: Checkpoint, before: ConfusionMatrices
 ) -> tuple[Learned, Trace]:
     """Learn it all by Adam; `before` has the prior of the annotators.
 
     The labels are q(Z), and the skills are the Dirichlets that Adam has found.
     """
-    recipe = train.recipe_of(settings, X, settings.posterior)
-    check(recipe, before)
-    scale = scaling(X, settings.scaling)
-    features = InMemory(scale.apply(X, settings.dtype))
-    data = Data(features, answers, gold)
-    schedule = schedule_of(settings, len(X))
-    keep = Checkpoint.of(settings, X, answers, gold)
-    rate, seed = float(settings.learning_rate), settings._seed()
-    task = AdamTask(recipe, data, before.prior, rate, settings.dtype, seed)
-    with (
-        jax.enable_x64(True),
-        threadpool_limits(1, user_api="blas"),
-        Trace(type(settings).__name__, schedule.n_steps, settings.progress) as trace,
-    ):
-        run = keep.resumed(lambda: task.start(starting_hyper(task, X[:1])))
-        if run is None:
-            some, rng = train.some_features(task)
-            n_inducing = n_points(some, int(settings.n_inducing))
-            hyper = starting_hyper(task, inducing_points(some, n_inducing, rng))
-            run = Run(task.start(hyper), seed, schedule.n_steps)
-        run = train.completed_or_refused(task, schedule, run, trace, keep)
+    check(plan.recipe, before)
+    answers, gold = data.answers, data.gold
+    task = AdamTask(plan, data, before.prior)
+
+    def begun(points: Table) -> AdamState:
+        return task.start(wider(starting_hyper(task, points)))
+
+    with jax.enable_x64(True), threadpool_limits(1, user_api="blas"):
+        run, trace = training.trained(
+            task,
+            in_longer_chunks(plan.run),
+            lambda: begun(starting_points(task)),
+            like=lambda: begun(np.zeros((1, data.features.n_features))),
+            keep=keep,
+        )
         params = jax.tree.map(np.asarray, run.state.params)
         natural = sparse_gp.rooted_natural(params.gp)
     keep.remove()
@@ -327,17 +309,18 @@ def trained(
     # Below the prior is only what has not converged: no answer lowers a count.
     counts = np.maximum(np.exp(params.log_counts.astype(np.float64)), before.prior)
     skills = replace(before, counts=counts).with_doubt(answers, proba)
-    epsilon = float(recipe.link.epsilon or 0.0)
-    gp = train.record_of(natural, params.hyper, scale, run.state.jitter, epsilon, 1.0)
-    return train.learned(Ended(proba, skills, 1.0), gp), trace
+    place = run.state.jitter, float(plan.recipe.link.epsilon or 0.0)
+    end = Ended(proba, skills, 1.0)
+    return learned(end, plan, natural, params.hyper, *place), trace
 
 
-def schedule_of(settings: Any, n_items: int) -> Schedule:
-    """Return the schedule of these settings, in longer chunks."""
-    given = train.schedule_of(settings, n_items)
+def in_longer_chunks(plan: Plan) -> Plan:
+    """Return the plan with longer chunks, and a shorter end at a lower rate."""
+    given = plan.schedule
     chunk = min(CHUNK, given.n_steps)
     n_steps = given.n_steps // chunk * chunk
-    return replace(given, n_steps=n_steps, chunk=chunk, cool_down=LATE_SHARE)
+    schedule = replace(given, n_steps=n_steps, chunk=chunk, cool_down=LATE_SHARE)
+    return plan._replace(schedule=schedule)
 
 
 def check(recipe: Recipe, before: ConfusionMatrices) -> None:

@@ -16,7 +16,7 @@ from wisecrowd.fit.consensus import Agreed, in_rounds
 from wisecrowd.maths import crowd
 from wisecrowd.maths import pool as pools
 from wisecrowd.maths.gp import links
-from wisecrowd.methods.svgpcr.task import State, SVGPCRTask
+from wisecrowd.methods.svgpcr.natural import NaturalState, NaturalTask
 from wisecrowd.metrics.calibration import Calibration
 
 ROUNDS = 3  # of predictions, then labels
@@ -34,7 +34,7 @@ class Ended(NamedTuple):
 
 
 def ended(
-    task: SVGPCRTask,
+    task: NaturalTask,
     first: Agreed,
     dependence: float | int | str,
     says: Callable[[Float[np.ndarray, "N C"]], Float[np.ndarray, "N C"]],
@@ -63,7 +63,7 @@ def ended(
     return Ended(end.proba, skills, sharpness, end.calibration, end.pool, end.witnesses)
 
 
-def ended_with_trusted(task: SVGPCRTask, state: State) -> Ended:
+def ended_with_trusted(task: NaturalTask, state: NaturalState) -> Ended:
     """Return the labels where those that were given are right."""
     answers, gold = task.data.answers, task.data.gold
     skills, alone = state.skills, left_out(task, state)
@@ -77,17 +77,18 @@ def ended_with_trusted(task: SVGPCRTask, state: State) -> Ended:
     return Ended(proba, skills.with_doubt(answers, proba), sharpness)
 
 
-def ended_as_published(task: SVGPCRTask, state: State) -> Ended:
+def ended_as_published(task: NaturalTask, state: NaturalState) -> Ended:
     """Return q(Z) and the annotators as the loop leaves them: no pool."""
-    proba = state.proba.astype(np.float64)
+    proba = state.seen.proba.astype(np.float64)
     proba /= proba.sum(1, keepdims=True)
     return Ended(proba, state.skills.with_doubt(task.data.answers, proba), 1.0)
 
 
-def left_out(task: SVGPCRTask, state: State) -> Float[np.ndarray, "N C"]:
+def left_out(task: NaturalTask, state: NaturalState) -> Float[np.ndarray, "N C"]:
     """Log predictive probability of every item, without its own answers."""
-    out = np.empty(state.proba.shape)
+    evidence = task.evidence(state.skills)
+    out = np.empty(evidence.shape)
     for where, X in task.data.features.pieces():
-        found = task.visited(state, X, state.evidence[where])
+        found = task.visited(state, X, evidence[where])
         out[where] = np.asarray(found.log_left_out)
     return out

@@ -1,44 +1,39 @@
 """SVGPCR and SVGP as scikit-learn estimators: thin shells, free of JAX until a fit."""
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from wisecrowd._checks import (
-    InputError,
-    listed,
-    number,
-    one_of,
-    random_numbers,
-    whole_number,
-)
+from wisecrowd._checks import InputError, listed, number, one_of, whole_number
 from wisecrowd._records import Sizes
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
+from wisecrowd.answers import Answers
 from wisecrowd.base import (
     CrowdClassifier,
     Learned,
     Published,
     WithConfusionMatrices,
 )
-from wisecrowd.features import checked_features
+from wisecrowd.features import InMemory, checked_features
+from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.consensus import Agreed
+from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.fit.trace import Trace
+from wisecrowd.fit.training import StepBudget, TrainingSettings
 from wisecrowd.maths import crowd
-from wisecrowd.maths.scaling import SCALINGS
+from wisecrowd.maths.scaling import scaling
 from wisecrowd.methods.svgpcr.record import SparseGP, check_kernel
-from wisecrowd.methods.svgpcr.start import FEW_ITEMS, Start, start_of
 from wisecrowd.registry import MethodInfo
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 
-MIN_STEPS = 300  # what the smallest crowd needs
-FASTER = 2  # with few items: so many times larger, and so many times fewer steps
-ADAM_STEPS = 3000  # the same, where Adam learns everything
-DEFAULT_PASSES = 20  # the most that the largest gets
-DEEP_PASSES = 6  # the same, with a network that was trained before
+FEW_ITEMS = 20_000  # up to here, a fit takes fewer and larger steps
+FASTER = 2  # so many times larger, and so many times fewer
+ADAM_STEPS = 3000  # what the smallest crowd needs, where Adam learns everything
+DEEP_PASSES = 6  # over a large crowd, with a network that was trained before
 
 
 class LatentMoments(NamedTuple):
@@ -46,13 +41,6 @@ class LatentMoments(NamedTuple):
 
     mean: Array
     var: Array
-
-
-class FullRates(NamedTuple):
-    """Step sizes of the natural gradient and of Adam, before they are lowered."""
-
-    natural: float
-    adam: float
 
 
 class InducingPoints(NamedTuple):
@@ -64,7 +52,7 @@ class InducingPoints(NamedTuple):
 
 # A dataclass only for its constructor, which scikit-learn reads the settings from.
 @dataclass(eq=False, repr=False)
-class SparseGPClassifier(CrowdClassifier):
+class SparseGPClassifier(TrainingSettings, CrowdClassifier):
     """What SVGPCR and SVGP share: the Gaussian process and its predictions."""
 
     n_inducing: int = 100
@@ -73,19 +61,8 @@ class SparseGPClassifier(CrowdClassifier):
     shared_kernel: bool = True
     link: Any = "softmax"
     epsilon: float | int | str | None = None
-    scaling: str = "auto"
-    batch_size: int = 500
-    max_epochs: int | None = None
-    tol: float | int | None = 3e-4
-    time_limit: float | int | None = None
-    learning_rate: float | int = 0.03
     natural_rate: float | int = 0.03
     dtype: str = "float32"
-    random_state: Any = 0
-    progress: bool | None = None
-    checkpoint: Any = None
-    checkpoint_seconds: float | int = 30.0
-    resume: bool = False
 
     @property
     def epsilon_(self) -> float:
@@ -107,56 +84,53 @@ class SparseGPClassifier(CrowdClassifier):
         gp: SparseGP = self.learned_.classifier
         return gp
 
-    def _faster(self, n_items: int) -> int:
-        """Return how many times larger, and fewer, the steps are."""
-        return FASTER if n_items <= FEW_ITEMS and not self._is_deep() else 1
-
-    def _rates(self, n_items: int) -> FullRates:
-        """Return how large the steps are."""
-        faster = self._faster(n_items)
-        natural = min(1.0, faster * float(self.natural_rate))
-        return FullRates(natural, faster * float(self.learning_rate))
-
-    def _is_deep(self) -> bool:
-        return self.kernel == "deep" or getattr(self.kernel, "embeds", False)
-
-    def _n_steps(self, n_items: int) -> int:
-        # Plain numbers: a grid's are NumPy's.
-        batch = min(int(self.batch_size), n_items)
-        passes = self.max_epochs
-        if passes is None:
-            most = DEEP_PASSES if self._is_deep() else DEFAULT_PASSES
-            passes = max(most, -(-self._min_steps() * batch // n_items))
-            passes = -(-passes // self._faster(n_items))
-        return max(1, int(passes) * n_items // batch)
-
-    def _min_steps(self) -> int:
-        return MIN_STEPS
-
-    def _seed(self) -> int:
-        return int(random_numbers(self.random_state).randint(2**31 - 1))
+    # -- a fit ------------------------------------------------------------------
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         one_of(self.dtype, ("float32", "float64"), "dtype")
-        one_of(self.scaling, SCALINGS, "scaling")
         one_of(self.shared_kernel, (True, False), "shared_kernel")
         whole_number(self.n_inducing, "n_inducing")
-        whole_number(self.batch_size, "batch_size")
-        wanted = "a number, at least 0"
-        number(self.learning_rate, "learning_rate", wanted, lambda v: 0 <= v < np.inf)
         wanted = "above 0 and at most 1"
         number(self.natural_rate, "natural_rate", wanted, lambda v: 0 < v <= 1)
-        if self.max_epochs is not None:
-            whole_number(self.max_epochs, "max_epochs")
-        if self.tol is not None:
-            number(self.tol, "tol", "at least 0, or None", lambda v: v >= 0)
-        if self.time_limit is not None:
-            wanted = "seconds above 0, or None"
-            number(self.time_limit, "time_limit", wanted, lambda v: v > 0)
-        wanted = "seconds, at least 0"
-        number(self.checkpoint_seconds, "checkpoint_seconds", wanted, lambda v: v >= 0)
-        if self.resume and self.checkpoint is None:
-            raise InputError("resume=True needs checkpoint=, the file to go on from.")
+
+    def _budget(self, n_items: int) -> StepBudget:
+        budget = super()._budget(n_items)
+        if self.kernel == "deep" or getattr(self.kernel, "embeds", False):
+            return budget._replace(most=DEEP_PASSES)
+        return budget._replace(faster=FASTER) if n_items <= FEW_ITEMS else budget
+
+    def _recipe(self, n_items: int, posterior: Any = "conditional") -> Any:
+        """Return what is compiled; from here on JAX is used."""
+        check_not_forked()
+        from wisecrowd.methods.svgpcr.model import recipe_of
+
+        model = self.kernel, self.link, self.epsilon, posterior
+        return recipe_of(*model, self.shared_kernel, n_items)
+
+    def _asked(
+        self, X: Array, answers: Answers, gold: Array, posterior: Any, **more: Any
+    ) -> tuple[Any, Any, Checkpoint]:
+        """Return what a fit is given: its plan, its data, and where it is kept."""
+        recipe, budget = self._recipe(len(X), posterior), self._budget(len(X))
+        recipe.kernel.check(X.shape[1])
+        from wisecrowd.methods.svgpcr.model import Data, SparsePlan
+
+        keep = Checkpoint.of(self, X, answers, gold)
+        scale = scaling(X, self.scaling)
+        plan = SparsePlan(
+            run=self._plan(len(X), keep.seed(self._seed())),
+            budget=budget,
+            natural_rate=min(1.0, budget.faster * float(self.natural_rate)),
+            learning_rate=budget.faster * float(self.learning_rate),
+            recipe=recipe,
+            scale=scale,
+            n_inducing=int(self.n_inducing),
+            dtype=self.dtype,
+            **more,
+        )
+        features = InMemory(scale.apply(X, self.dtype))
+        return plan, Data(features, answers, gold), keep
 
     def _check_file(self, sizes: Sizes) -> None:
         check_kernel(self.kernel, self._gp(), sizes)
@@ -165,11 +139,11 @@ class SparseGPClassifier(CrowdClassifier):
 
     def latent_moments(self, X: Any) -> LatentMoments:
         """Return mean and variance of the C latent functions at new items, (n, C)."""
-        from wisecrowd.methods.svgpcr.predict import latent
+        gp, recipe = self._gp(), self._recipe(1)
+        from wisecrowd.methods.svgpcr.model import latent_of_new
 
-        gp = self._gp()
         table = checked_features(self, X, reset=False)
-        return LatentMoments(*latent(self, gp, table))
+        return LatentMoments(*latent_of_new(recipe, gp, table, self.dtype))
 
     def inducing_points(self) -> InducingPoints:
         """Return the inducing points in the units of X, each with its class."""
@@ -185,10 +159,11 @@ class SparseGPClassifier(CrowdClassifier):
 
     def _predicted_by_process(self, X: Array) -> Array:
         """Return log p(z | x) by the Gaussian process alone, before the sharpness."""
-        from wisecrowd.methods.svgpcr.predict import predictive
+        gp, recipe = self._gp(), self._recipe(1)
+        from wisecrowd.methods.svgpcr.model import predictive
 
         with np.errstate(divide="ignore"):
-            return np.log(predictive(self, self._gp(), X))
+            return np.log(predictive(recipe, gp, X, self.dtype))
 
     def _predict_proba(self, X: Array) -> Array:
         gp, said = self._gp(), self._predicted_by_process(X)
@@ -356,11 +331,11 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
             chosen = {"batch_size": 1000, "learning_rate": 0.01, **chosen}
         return cls(n_inducing, **chosen)
 
-    def _min_steps(self) -> int:
-        return ADAM_STEPS if self.inference == "adam" else MIN_STEPS
-
-    def _faster(self, n_items: int) -> int:
-        return 1 if self.inference == "adam" else super()._faster(n_items)
+    def _budget(self, n_items: int) -> StepBudget:
+        budget = super()._budget(n_items)
+        if self.inference == "adam":
+            return budget._replace(least_steps=ADAM_STEPS, faster=1)
+        return budget
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -370,16 +345,24 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
         self._check_dependence()
-        from wisecrowd.methods.svgpcr import adam, train
-
         answers, gold = annotations.codes, annotations.gold_codes
-        blank = ConfusionMatrices.before_answers(
+        before = ConfusionMatrices.before_answers(
             self.annotator_prior, annotations.annotators, *answers.shape[2:]
         )
+        asked = self._asked(
+            X,
+            answers,
+            gold,
+            self.posterior,
+            dependence=self.dependence,
+            networks=self.networks,
+        )
+        from wisecrowd.methods.svgpcr import adam, start, train
+
         if self.inference == "adam":
-            return adam.trained(self, X, answers, gold, blank)
-        start = partial(start_of, annotations, self.annotator_prior)
-        return train.trained(self, X, answers, gold, blank, start, self.posterior)
+            return adam.trained(*asked, before)
+        first = cache(partial(start.start_of, annotations, self.annotator_prior))
+        return train.trained(*asked, before, first)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -423,15 +406,15 @@ class SVGP(SparseGPClassifier):
     def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
         check_one_label(annotations)
-        from wisecrowd.methods.svgpcr.train import trained
-
         codes, gold = annotations.codes, annotations.gold_codes
         trusted = codes.some(gold[codes.item] < 0)  # gold comes first
+        asked = self._asked(X, trusted, gold, "conditional")
+        from wisecrowd.methods.svgpcr import start, train
 
         shape = codes.n_annotators, codes.n_classes, codes.n_answers
         trust = Trusted(Tally(np.zeros(shape), np.zeros(codes.n_annotators)))
-        nothing = Start(Agreed(np.zeros((0, codes.n_classes)), trust), trust)
-        return trained(self, X, trusted, gold, trust, lambda: nothing, "conditional")
+        first = start.Start(Agreed(np.zeros((0, codes.n_classes)), trust), trust)
+        return train.trained(*asked, trust, lambda: first)
 
 
 def check_one_label(annotations: Annotations) -> None:

@@ -1,4 +1,4 @@
-"""The model of SVGPCR and its bound.
+"""The model of SVGPCR, its bound, and what a fit by either inference is given.
 
 p(y = k | z = c, annotator a) = R[a, c, k];  R[a, c, :] ~ Dir(α[c, :]);
 p(z | f) is robust max or softmax;  f_c ~ GP(0, kernel), inducing values u_c.
@@ -7,13 +7,25 @@ What the annotators say about an item reaches the Gaussian process as one row, i
 *evidence* Σ E log R[a, c, y]; this file knows nothing else about them.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Int
 
+from wisecrowd.answers import Answers
+from wisecrowd.features import FeatureSource, InMemory, filled
+from wisecrowd.fit.stochastic import Schedule, Watched
+from wisecrowd.fit.training import Plan, StepBudget
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
+from wisecrowd.maths.scaling import Scaling
+from wisecrowd.methods.svgpcr.record import SparseGP
+
+N_SAID = 20_000  # items of which an error speaks
 
 
 class Recipe(NamedTuple):
@@ -25,6 +37,19 @@ class Recipe(NamedTuple):
     shared: bool
     n_items: int
     jitter: float = sparse_gp.JITTER
+
+
+def recipe_of(
+    kernel: Any, link: Any, epsilon: Any, posterior: Any, shared: bool, n_items: int
+) -> Recipe:
+    """Return what is fixed while fitting, from the settings."""
+    return Recipe(
+        kernel=kernels.as_kernel(kernel),
+        link=links.as_link(link, epsilon),
+        family=class_posterior.as_family(posterior),
+        shared=shared,
+        n_items=n_items,
+    )
 
 
 class Hyper(NamedTuple):
@@ -123,7 +148,146 @@ def bound(
     return Bound(answers, features, entropy, kl_gp, *divergence)
 
 
+def watched(found: Bound, terms: class_posterior.ItemTerms) -> Watched:
+    """Return the bound by its terms, as the driver takes it."""
+    named = {name: float(value) for name, value in found._asdict().items()}
+    shared = named["log_hyperprior"] - named["kl_gp"] - named["kl_annotators"]
+    named["bound"] = float(found.total)
+    return Watched(named, np.asarray(terms.total, np.float64), shared)
+
+
 def starting_kernel(recipe: Recipe, n_features: int, n_classes: int) -> kernels.Params:
     """Return the kernel's parameters to begin with, stacked along the classes."""
     n_kernels = 1 if recipe.shared else n_classes
     return recipe.kernel.stacked(recipe.kernel.start(n_features), n_kernels)
+
+
+# -- what a fit is given --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is learned from: large, and never saved."""
+
+    features: FeatureSource
+    answers: Answers
+    gold: Int[np.ndarray, " N"]
+
+
+class SparsePlan(NamedTuple):
+    """What the settings of an estimator come to, made once: plain numbers and records.
+
+    `run` is the plan of the steps, `budget` says how many fewer items would take. The
+    rates are full step sizes: of the natural gradient, and of Adam.
+    """
+
+    run: Plan
+    budget: StepBudget
+    natural_rate: float
+    learning_rate: float
+    recipe: Recipe
+    scale: Scaling  # from the units of the user to those of the model
+    n_inducing: int
+    dtype: str  # of arrays with a row per item
+    dependence: Any = None  # of the pool; None: no pool
+    networks: bool = False
+
+    def again(self, name: str, n_items: int, n_steps: int) -> Plan:
+        """Return the plan of so many steps, in which f is learned from labels.
+
+        They follow from the steps of the fit itself, so that a fit which its time limit
+        has ended early is followed by few of them.
+        """
+        whole = self.run.schedule
+        if n_items < self.run.n_items:
+            batch = min(whole.batch_size, n_items)
+            most = self.budget.n_steps(n_items, batch)
+            whole = Schedule.of(n_items, batch, most, tol=whole.tol)
+        n_chunks = max(1, min(n_steps, whole.n_steps) // whole.chunk)
+        again = replace(whole, n_steps=n_chunks * whole.chunk, time_limit=None)
+        return self.run._replace(name=name, n_items=n_items, schedule=again)
+
+
+@dataclass(frozen=True)
+class SparseTask:
+    """What both inferences share as tasks: see :class:`~wisecrowd.fit.stochastic.Task`.
+
+    Their states have a `jitter`.
+    """
+
+    plan: SparsePlan
+    data: Data
+
+    @property
+    def recipe(self) -> Recipe:
+        """The model."""
+        return self.plan.recipe
+
+    @property
+    def seed(self) -> int:
+        """Of all that is random."""
+        return self.plan.run.seed
+
+    def recipe_of(self, state: Any) -> Recipe:
+        """Return the recipe with the jitter that was needed."""
+        return self.recipe._replace(jitter=float(state.jitter))
+
+    def recovered(self, state: Any) -> Any:
+        """Return the state before the failure, with ten times the jitter."""
+        return state._replace(jitter=state.jitter * 10)
+
+    def what_is_wrong(self) -> str:
+        """Return what to say about features whose covariance cannot be factorised."""
+        some = np.arange(min(N_SAID, self.recipe.n_items))
+        X = self.data.features.batches(some[None])[0]
+        return (
+            f"the covariance of the inducing points could not be factorised, even with "
+            f"more jitter. Of {len(X)} items {len(np.unique(X, axis=0))} are "
+            f"distinct, and the scaled features reach {np.abs(X).max():.3g}. Remove "
+            f"repeated items and outliers, or use fewer inducing points."
+        )
+
+
+# -- what a fitted process says about new items ---------------------------------------
+
+
+def latent_of_new(recipe: Recipe, gp: SparseGP, X: np.ndarray, dtype: str) -> Any:
+    """Return mean and variance of f, (n, C) each."""
+    return _by_pieces(_latent, recipe, gp, X, dtype)
+
+
+def predictive(recipe: Recipe, gp: SparseGP, X: np.ndarray, dtype: str) -> np.ndarray:
+    """Return p(z | x), (n, C)."""
+    return _by_pieces(_predictive, recipe, gp, X, dtype)[0]
+
+
+def _by_pieces(
+    function: Callable[..., Any], recipe: Recipe, gp: SparseGP, X: Any, dtype: str
+) -> list[np.ndarray]:
+    recipe = recipe._replace(jitter=gp.jitter)
+    scaled = InMemory(gp.scaling.apply(X, dtype))
+    out = []
+    with jax.enable_x64(True):
+        natural = sparse_gp.Natural(jnp.asarray(gp.shift), jnp.asarray(gp.precision))
+        hyper = jax.tree.map(jnp.asarray, Hyper(gp.kernel, jnp.asarray(gp.inducing)))
+        epsilon = jnp.asarray(gp.epsilon, dtype)
+        for _, piece in scaled.pieces():
+            rows = jnp.asarray(filled(piece, len(X)))
+            found = function(recipe, natural, hyper, rows, epsilon)
+            out.append([np.asarray(part, np.float64)[: len(piece)] for part in found])
+    return [np.concatenate(parts) for parts in zip(*out, strict=True)]
+
+
+@partial(jax.jit, static_argnames="recipe")
+def _latent(
+    recipe: Recipe, natural: sparse_gp.Natural, hyper: Hyper, X: Any, epsilon: Any
+) -> sparse_gp.Latent:
+    return latent(recipe, natural, hyper, X)
+
+
+@partial(jax.jit, static_argnames="recipe")
+def _predictive(
+    recipe: Recipe, natural: sparse_gp.Natural, hyper: Hyper, X: Any, epsilon: Any
+) -> tuple[Any]:
+    said = latent(recipe, natural, hyper, X)
+    return (links.predictive(recipe.link.states(*said, epsilon)),)
