@@ -7,7 +7,6 @@ items (docs/theory.md, "Adam, as published").
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -159,7 +158,7 @@ def slopes(
     return AdamParams(by_gp, by_hyper, by_logits, by_counts)
 
 
-@partial(jax.jit, static_argnames="recipe")
+@model.compiled
 def steps(
     recipe: Recipe,
     params: AdamParams,
@@ -186,7 +185,7 @@ def steps(
     return jax.lax.scan(one, (params, memory), (batches, rates))[0]
 
 
-watched_bound = jax.jit(bound, static_argnames="recipe")
+watched_bound = model.compiled(bound)
 
 
 # -- where it begins ------------------------------------------------------------------

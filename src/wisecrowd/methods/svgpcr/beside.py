@@ -23,10 +23,12 @@ from wisecrowd.fit.soft_labels import in_own_space, out_of_fold, regression
 from wisecrowd.maths.deep import crowd_layers
 from wisecrowd.maths.deep.layers import MIXTURE_START
 from wisecrowd.maths.pool import bounded_log, fitted_exponent, normalised
+from wisecrowd.methods.svgpcr.model import COMPILER
 from wisecrowd.methods.svgpcr.record import Beside, Networks
 
 N_FOLDS = 3
-QUICK = {"xla_backend_optimization_level": 1}  # compiling took longer than the steps
+# Compiling took longer than the steps.
+QUICK = {**COMPILER, "xla_backend_optimization_level": 1}
 MOST_ITEMS = 20_000  # that the networks are learned from: more move them little
 N_UNITS = 128
 DROPOUT = 0.5

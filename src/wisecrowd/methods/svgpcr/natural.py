@@ -5,7 +5,6 @@ of steps.
 """
 
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -139,7 +138,7 @@ def _natural_update(
     return jax.lax.cond(sparse_gp.is_valid(tried), lambda: tried, lambda: moved(safe))
 
 
-@partial(jax.jit, static_argnames="recipe")
+@model.compiled
 def steps(
     recipe: Recipe,
     state: GPState,
@@ -167,7 +166,7 @@ class Visited(NamedTuple):
     log_left_out: Float[Array, "B C"]
 
 
-@partial(jax.jit, static_argnames="recipe")
+@model.compiled
 def visited(
     recipe: Recipe,
     state: GPState,
@@ -197,7 +196,7 @@ def visited(
     return Visited(terms, jnp.log(jnp.maximum(proba, jnp.finfo(proba.dtype).tiny)))
 
 
-@partial(jax.jit, static_argnames="recipe")
+@model.compiled
 def bound(
     recipe: Recipe,
     terms: class_posterior.ItemTerms,
