@@ -236,7 +236,12 @@ def test_the_penalties_are_those_of_the_oracles(crowd):
     assert 0.1 < share < 0.9
     assert_allclose(crowd_layers.explained(crowd["log_proba"]), share, rtol=1e-9)
     want = share**2 * oracles.volume(proba, crowd_layers.DETERMINANT_FLOOR)
-    assert_allclose(crowd_layers.volume_penalty(crowd["log_proba"]), want, rtol=1e-9)
+    every, some = jnp.ones(C), jnp.array([1.0, 0.0, 1.0])
+    found = crowd_layers.volume_penalty(crowd["log_proba"], every)
+    assert_allclose(found, want, rtol=1e-9)
+    found = crowd_layers.volume_penalty(crowd["log_proba"], some)
+    want = oracles.volume(proba[:, [0, 2]], crowd_layers.DETERMINANT_FLOOR)
+    assert_allclose(found, share**2 * want, rtol=1e-9)
     rng = np.random.default_rng(0)
     own, common = (jnp.asarray(rng.normal(size=s)) for s in ((A, C, K), (C, K)))
     weight = jnp.array([1.0, 0.0, 1.0, 1.0, 0.0])
@@ -258,13 +263,13 @@ def test_the_penalties_are_those_of_the_oracles(crowd):
 def test_a_volume_is_largest_where_every_class_is_certain():
     certain = jnp.log(jnp.maximum(jnp.eye(C), 1e-12))[np.arange(9) % C]
     assert crowd_layers.explained(certain) > 0.999
-    got = crowd_layers.volume_penalty(certain)
+    got = crowd_layers.volume_penalty(certain, jnp.ones(C))
     assert_allclose(got, C * np.log(C), rtol=1e-4)  # the weight is one, det = C^-C
     rng = np.random.default_rng(0)
     for _ in range(5):
         doubtful = jnp.asarray(np.log(rng.dirichlet(np.ones(C), 9)))
         weight = crowd_layers.explained(doubtful) ** 2
-        assert crowd_layers.volume_penalty(doubtful) / weight > got
+        assert crowd_layers.volume_penalty(doubtful, jnp.ones(C)) / weight > got
     assert crowd_layers.explained(jnp.full((4, C), -np.log(C))) < 1e-9
 
 
@@ -280,5 +285,5 @@ def test_strengths_count(crowd):
     apart = np.asarray(params["matrix"]) - recipe.centre["matrix"]
     squared = (apart**2).sum() / 2
     assert_allclose(loss(2.0, 0.0) - loss(0.0, 0.0), 2 * squared, rtol=1e-9)
-    volume = float(crowd_layers.volume_penalty(crowd["log_proba"]))
+    volume = float(crowd_layers.volume_penalty(crowd["log_proba"], jnp.ones(C)))
     assert_allclose(loss(0.0, 3.0) - loss(0.0, 0.0), 3 * volume, rtol=1e-9)

@@ -1,5 +1,7 @@
 """The small networks beside the Gaussian process."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -72,7 +74,7 @@ def test_the_losses_are_those_of_the_loops():
     seen = (rng.random((n_networks, n_batch)) < 0.6).astype(float)
     of_labels, of_answers = oracles.losses_of_networks(said, proba, log_given, seen)
     said, proba, log_given, seen = map(jnp.asarray, (said, proba, log_given, seen))
-    of_given = jax.jit(loss_of_answers)
+    of_given = jax.jit(partial(loss_of_answers, often=jnp.ones(n_classes)))
     assert_allclose(loss_of_labels(said, proba, seen), of_labels)
     nothing = jnp.zeros_like(seen)
     penalty = of_given(said, log_given, nothing)
@@ -80,8 +82,8 @@ def test_the_losses_are_those_of_the_loops():
 
     def without_penalty(said):  # which takes a part of itself for a constant
         said = jnp.asarray(said)
-        more = loss_of_answers(said, log_given, nothing)
-        return loss_of_answers(said, log_given, seen) - more
+        more = of_given(said, log_given, nothing)
+        return of_given(said, log_given, seen) - more
 
     check_grads(jax.jit(without_penalty), (said,), 1)
 
@@ -255,6 +257,21 @@ def test_with_more_features_than_items_only_what_the_items_span_counts():
     assert np.linalg.norm(away) > 1
     assert_allclose(networks.by_kind(X + away), networks.by_kind(X), atol=1e-5)
     assert not np.allclose(networks.by_kind(X[::-1]), networks.by_kind(X), atol=0.01)
+
+
+def test_the_penalty_asks_for_no_class_that_is_rare_in_a_batch(monkeypatch):
+    X, right, proba = rings(30)
+    with_volume = [known_items(X[:n], right[:n]).networks(proba[:n]) for n in (12, 30)]
+    monkeypatch.setattr("wisecrowd.methods.svgpcr.beside.VOLUME", 0.0)
+    learned.clear_cache()
+    without = [known_items(X[:n], right[:n]).networks(proba[:n]) for n in (12, 30)]
+    learned.clear_cache()
+    rare, often = (
+        np.allclose(one.outer, other.outer)
+        for one, other in zip(with_volume, without, strict=True)
+    )
+    assert rare
+    assert not often
 
 
 def test_annotators_who_say_the_opposite_are_understood(monkeypatch):

@@ -142,8 +142,12 @@ def trace_penalty(
     return jax.lax.stop_gradient(explained(log_proba)) ** 2 * mean
 
 
-def volume_penalty(log_proba: Float[Array, "B C"]) -> Float[Array, ""]:
+def volume_penalty(
+    log_proba: Float[Array, "B C"], counted: Float[Array, " C"]
+) -> Float[Array, ""]:
     """−e² log det of the mean of p pᵀ over a batch (GeoCrowdNet: Ibrahim et al. 2023).
+
+    Rows and columns of the classes that are `counted` (1, others 0).
 
     It is small if every class has items of which the network is certain. Where the
     features leave classes uncertain, there are none, and the published penalty makes
@@ -151,11 +155,11 @@ def volume_penalty(log_proba: Float[Array, "B C"]) -> Float[Array, ""]:
     classes' entropy that the predictions explain, taken as a constant.
     """
     proba = jnp.exp(log_proba)
-    n_items, n_classes = proba.shape
-    gram = proba.T @ proba / n_items
-    floor = DETERMINANT_FLOOR * jnp.eye(n_classes, dtype=proba.dtype)
+    n_items = len(proba)
+    gram = jnp.outer(counted, counted) * (proba.T @ proba) / n_items
+    floor = jnp.where(counted > 0, DETERMINANT_FLOOR, 1).astype(proba.dtype)
     weight = jax.lax.stop_gradient(explained(log_proba)) ** 2
-    return -weight * jnp.linalg.slogdet(gram + floor)[1]
+    return -weight * jnp.linalg.slogdet(gram + jnp.diag(floor))[1]
 
 
 def distance(

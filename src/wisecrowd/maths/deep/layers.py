@@ -226,7 +226,9 @@ class CrowdLayerRecipe(AnswerLayer):
             trace = formulas.trace_penalty(matrices, rows.weight, log_proba)
             return out + strength.regularizer * trace
         if self.regularizer == "geometric":
-            return out + strength.regularizer * formulas.volume_penalty(log_proba)
+            every = jnp.ones(log_proba.shape[1], log_proba.dtype)
+            volume = formulas.volume_penalty(log_proba, every)
+            return out + strength.regularizer * volume
         return out
 
 

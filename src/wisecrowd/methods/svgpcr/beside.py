@@ -38,6 +38,9 @@ PASSES = 15
 LEAST_STEPS, MOST_STEPS = 800, 3000
 # Of the crowd layer with the geometric penalty: its defaults.
 VOLUME = 0.1
+OFTEN = 8
+"""Items of a class per batch, from which on the penalty asks for some. With fifteen
+classes, of which seven are rarer, it made the networks call other items so."""
 MATRIX_RATE = 0.03
 MATRIX_L2 = 0.5
 
@@ -80,13 +83,16 @@ def loss_of_answers(
     said: Float[Array, "E B C"],
     log_given: Float[Array, "B C"],
     seen: Float[Array, "E B"],
+    often: Float[Array, " C"],
 ) -> Float[Array, ""]:
     """−log Σ_c p(z = c | x) R[a, c, y]: the same of answers, with the volume penalty.
 
-    The penalty asks for items of every class of which a network is certain.
+    The penalty asks for items of which a network is certain, of every class that is
+    there `often` (1, others 0).
     """
     gained = (seen * jax.nn.logsumexp(said + log_given[None], axis=2)).mean(1)
-    return (VOLUME * jax.vmap(crowd_layers.volume_penalty)(said) - gained).sum()
+    volume = jax.vmap(crowd_layers.volume_penalty, (0, None))(said, often)
+    return (VOLUME * volume - gained).sum()
 
 
 @partial(jax.jit, static_argnames="n_steps", compiler_options=QUICK)
@@ -107,6 +113,7 @@ def learned(
     """
     start, n_batch = matrices, min(BATCH, len(X))
     units = (2, len(seen), n_batch, N_UNITS)
+    often = (n_batch * proba.mean(0) >= OFTEN).astype(X.dtype)
 
     def loss(learns: Any, items: Any, at: Any, kept: Any) -> Float[Array, ""]:
         (of_labels, of_answers), matrices = learns
@@ -118,7 +125,10 @@ def learned(
         return (
             loss_of_labels(said, proba[items], seen[:, items])
             + loss_of_answers(
-                other, crowd_layers.log_given(own, given.answer[at]), seen[:, row]
+                other,
+                crowd_layers.log_given(own, given.answer[at]),
+                seen[:, row],
+                often,
             )
             + len(seen) / len(given.item) * prior
         )
