@@ -112,8 +112,10 @@ def cost(skills, log_hyperprior=0.0):
 def watched(how, state, batch, epsilon, divergence):
     """The bound, and what each item adds to it, as a fit watches them."""
     one = jnp.ones((), batch.X.dtype)
-    terms = natural.visited(how, state, batch, epsilon, one).terms
-    return natural.bound(how, terms, state.natural, divergence), terms.total
+    # JAX does not compile what has options of the compiler inside another function.
+    visited, bound = natural.visited.__wrapped__, natural.bound.__wrapped__
+    terms = visited(how, state, batch, epsilon, one).terms
+    return bound(how, terms, state.natural, divergence), terms.total
 
 
 def fast_bound(how, given, batch=None, log_hyperprior=0.0):
