@@ -152,7 +152,7 @@ def test_a_text_becomes_the_narrowest_type_that_is_allowed(types, text, value):
     [
         (("-m", "svgp", "--dependence", "0.1"),
          ("--dependence 0.1 cannot be used", "svgp has no setting dependence",
-          "The settings of svgp are n_inducing, kernel")),
+          "The settings of svgp are n_inducing, scaling")),
         (("-m", "svgp", "--prior", "flat"), ("svgp has no setting annotator_prior",)),
         (("--set", "magic=3"), ("svgpcr has no setting magic", "n_inducing")),
         (("--set", "magic"), ("--set magic is not NAME=VALUE",)),
