@@ -25,6 +25,11 @@ from wisecrowd.methods.svgpcr.beside import (
 )
 
 
+@pytest.fixture(autouse=True)
+def fewer_steps(monkeypatch):
+    monkeypatch.setattr("wisecrowd.methods.svgpcr.beside.LEAST_STEPS", 250)
+
+
 def rings(n_items=90, seed=0):
     """Two classes that no line divides, and labels that are nearly right."""
     rng = np.random.default_rng(seed)
