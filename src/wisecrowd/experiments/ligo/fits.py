@@ -3,7 +3,7 @@
 The data are simulated (:func:`wisecrowd.simulate_glitches`): the paper's are not
 public. Every method is fitted in two kinds, "published", which is ``as_published()``,
 and "ours", which is the method with our defaults. Both have the settings that
-:mod:`~wisecrowd.experiments.ligo_tuning` found.
+:mod:`~wisecrowd.experiments.ligo_tuning` found, where it was run (:data:`TUNED`).
 """
 
 from collections.abc import Mapping, Sequence
