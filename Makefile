@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A worker that crashes ends the tests: a new one would wait for the lost tests for ever.
 PYTEST = pytest -n 2 --max-worker-restart 0
 
-EXAMPLES = for example in examples/*.py; do $(BIN)/python $$example || exit 1; done
+EXAMPLES = ls examples/*.py | xargs -n 1 -P 2 $(BIN)/python
 
 .PHONY: demo test test-all test-oldest lint docs docs-serve bench clean
 
