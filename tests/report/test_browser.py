@@ -10,6 +10,7 @@ import shutil
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not there")
+support = pytest.importorskip("selenium.webdriver.support.ui")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
@@ -18,6 +19,7 @@ pytestmark = [
     ),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
+READY = "return document.documentElement.dataset.ready"
 FLAGS = ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage")
 
 
@@ -40,7 +42,8 @@ class Page:
         self.driver = driver
         self.look(1100, "light")
         driver.get(path.as_uri())
-        assert self.run("return document.documentElement.dataset.ready") == "yes"
+        wait = support.WebDriverWait(driver, 60)  # on a busy machine
+        wait.until(lambda _: self.run(READY) == "yes")
 
     def run(self, script, *given):
         return self.driver.execute_script(script, *given)
