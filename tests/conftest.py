@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 from pathlib import Path
 
 import jax
@@ -27,6 +28,18 @@ if jax.__version_info__ >= (0, 8):
 
 # For the processes that tests start.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
+# What one process has compiled serves the others: the workers, and those that tests
+# start. pytest-xdist's workers inherit the folder, which lives as long as the tests.
+COMPILED = None
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    COMPILED = tempfile.TemporaryDirectory(prefix="compiled-")
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = COMPILED.name
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 # Not by environment variables: a plugin of pytest may have imported JAX before.
 jax.config.update("jax_enable_x64", True)
