@@ -1423,7 +1423,7 @@ def softmaxed_or_known(row, known=-1):
 
 
 def pool_labels(rows, weight, proba, readings, pool, gold, beyond=None, verdict=None):
-    """The formula at the top of `maths/pool.py`, class after class of every item.
+    """The formula at the top of `maths/pool/__init__.py`, a class after the other.
 
     `pool` is a dictionary; `verdict` stands for what the readings say, if given.
     """

@@ -5,8 +5,8 @@ Run: python -m wisecrowd.experiments.crowds PART [--seeds 5], where PART is one 
 labels         accuracy and log loss of smoothed votes, BCC and the default, Consensus;
                calibration error, and how often 90 % intervals hold the accuracy of an
                annotator on gold
-leave-one-out  the constants of the pool (maths/pool.py: Doubts), chosen on fifteen
-               crowds and scored on the sixteenth
+leave-one-out  the constants of the pool (maths/pool/records.py: Doubts), chosen on
+               fifteen crowds and scored on the sixteenth
 gold           log loss of the other items, with 50 gold items
 features       labels of CrowdEM and SVGPCR on six crowds with real features
 shapes         simulated crowds as people have them (simulation/everyday.py)

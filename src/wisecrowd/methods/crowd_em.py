@@ -151,7 +151,7 @@ class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
                 int(self.n_rounds),
             )  # fmt: skip
             classifier = learned_from(self.estimator, X, end.proba)
-        self.sharpness_ = exponent_for_new(alone, end, gold)
+        self.sharpness_ = exponent_for_new(alone, end)
         end = with_predictions(end, answers, gold, self.sharpness_ * alone)
         skills = first.skills.with_labels(answers, end)
         return Learned.of(end, end.proba.mean(0), skills, classifier), trace

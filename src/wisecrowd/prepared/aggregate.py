@@ -176,7 +176,7 @@ def _votes(model: Any, passes: Passes, trace: Trace) -> Labels:
 
 
 def _pooled(end: End, passes: Passes, dependence: Any, group: Array | None) -> Labels:
-    """Return how the pool labels items: `maths/pool.py: pooled`, from sums."""
+    """Return how the pool labels items: `maths/pool/method.py: pooled`, from sums."""
     learn = dependence == "learn"
     member = np.arange(passes.prepared.shape[1])
     one = member

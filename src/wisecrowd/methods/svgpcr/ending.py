@@ -57,7 +57,7 @@ def ended(
     end, alone = in_rounds(answers, gold, first, dependence, says, ROUNDS)
     sharpness = 1.0  # robust max has epsilon instead
     if not isinstance(task.recipe.link, links.RobustMax):
-        sharpness = pools.exponent_for_new(alone, end, gold)
+        sharpness = pools.exponent_for_new(alone, end)
     end = pools.with_predictions(end, answers, gold, sharpness * alone)
     skills = first.skills.with_labels(answers, end)
     return Ended(end.proba, skills, sharpness, end.calibration, end.pool, end.witnesses)
