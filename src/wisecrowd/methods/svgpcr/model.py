@@ -250,7 +250,8 @@ class SparseTask:
             f"the covariance of the inducing points could not be factorised, even with "
             f"more jitter. Of {len(X)} items {len(np.unique(X, axis=0))} are "
             f"distinct, and the scaled features reach {np.abs(X).max():.3g}. Remove "
-            f"repeated items and outliers, or use fewer inducing points."
+            f"repeated items and outliers, or use fewer inducing points or a smaller "
+            f"learning_rate."
         )
 
 
