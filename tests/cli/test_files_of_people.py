@@ -43,7 +43,10 @@ def test_an_input_in_a_folder_is_never_replaced(run, weeks):
     one_sentence(result, "this file is an input")
 
 
-@pytest.mark.parametrize("how", ["-", "/dev/stdin"])
+@pytest.mark.parametrize(
+    "how",
+    ["-", pytest.param("/dev/stdin", marks=pytest.mark.slow)],  # read alike
+)
 def test_a_pipe_is_read(weeks, how):
     ran = subprocess.run(
         [sys.executable, "-m", "wisecrowd", "aggregate", how, *MAJORITY, "--json"],

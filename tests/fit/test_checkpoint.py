@@ -178,7 +178,7 @@ def interrupt_at(step, patched):
     [
         {"networks": True},
         {"annotator_prior": "flat"},
-        {"link": "robustmax", "max_epochs": 30},
+        pytest.param({"link": "robustmax", "max_epochs": 30}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -264,7 +264,14 @@ def interrupted_network(data, patched, step, model):
     assert step <= step_of(model.checkpoint) < step + 10
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize(
+    "kind",  # of one base and one driver
+    [
+        AggNet,
+        pytest.param(CrowdLayer, marks=pytest.mark.slow),
+        pytest.param(CoNAL, marks=pytest.mark.slow),
+    ],
+)
 def test_a_network_that_was_killed_is_the_one_of_one_go(kind, tmp_path, path, data):
     plain = kind(**QUICK).fit(*data[:2])
     reached = killed(tmp_path, path, data, 8, random.Random(0), kind, QUICK)

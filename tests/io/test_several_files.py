@@ -199,7 +199,10 @@ def test_a_pipe_is_read_and_can_be_read_again(tmp_path):
     assert first.report.path == str(pipe)
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@pytest.mark.parametrize(
+    "name",
+    ["/dev/stdin", pytest.param("-", marks=pytest.mark.slow)],  # cli/ has it
+)
 def test_standard_input_is_read(name):
     code = f"import wisecrowd as wc; print(len(wc.read_annotations({name!r})))"
     ran = subprocess.run(

@@ -88,7 +88,7 @@ OTHER_SHAPES = {
 }
 """Slow: each compiles for one more shape. Raykar, of the same base, has them all."""
 
-WITH_NETWORKS = {"check_fit2d_1feature", "check_fit2d_predict1d"}
+WITH_NETWORKS = {"check_fit2d_1feature"}
 """With networks too; the others with networks are slow."""
 
 
@@ -141,7 +141,7 @@ def test_scikit_learns_checks(estimator, check, monkeypatch):
         wc.Raykar(max_iter=30),
         pytest.param(wc.RFFGPCR(max_iter=5, n_frequencies=20), marks=pytest.mark.slow),
         pytest.param(wc.VFFGPCR(max_iter=5, n_frequencies=20), marks=pytest.mark.slow),
-        wc.VGPCR(max_iter=5),
+        pytest.param(wc.VGPCR(max_iter=5), marks=pytest.mark.slow),
         pytest.param(wc.Yan(max_iter=30), marks=pytest.mark.slow),
     ],
     ids=lambda estimator: type(estimator).__name__,

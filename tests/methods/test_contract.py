@@ -19,16 +19,19 @@ SETTINGS = {
     "svgp": QUICK,
     "svgpcr": {**QUICK, **GIVEN, "networks": False},
 }
-# Other numbers of answers and of classes, and rows in another order; the others with
-# networks are slow: one more shape to compile each.
-WITH_NETWORKS = (
-    contract.answers_that_are_not_classes_work,
-    contract.a_class_that_nobody_named_works,
-    contract.a_matrix_a_table_and_triples_give_one_fit,
+# Other numbers of answers than of classes; the others with networks are slow: one more
+# shape to compile each. So are those of CoNAL, a crowd layer.
+WITH_NETWORKS = (contract.answers_that_are_not_classes_work,)
+OF_A_KIND = ("conal",)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=pytest.mark.slow if name in OF_A_KIND else ())
+        for name in sorted(wc.METHODS)
+    ],
 )
-
-
-@pytest.fixture(scope="module", params=sorted(wc.METHODS))
 def subject(request):
     name = request.param
     return contract.subject(wc.METHODS[name], **SETTINGS.get(name, {}))
