@@ -38,7 +38,17 @@ N_SEEDS = {"small": 1, "medium": 2, "full": 3}
 FEW_PASSES = {("svgpcr", "published"): 100}
 """At the size "small", where the paper's inference would take 3,000 steps."""
 
-TUNED: dict[tuple[str, str], dict[str, Any]] = {}
+TUNED: dict[tuple[str, str], dict[str, Any]] = {
+    ("aggnet", "published"): {"learning_rate": 3e-4, "dropout": 0.2},
+    ("aggnet", "ours"): {"learning_rate": 1e-3, "dropout": 0.2},
+    ("cl-vw", "published"): {"learning_rate": 3e-4, "dropout": 0.2},
+    ("cl-vw", "ours"): {"learning_rate": 3e-3, "dropout": 0.5},
+    ("cl-vwb", "published"): {"learning_rate": 3e-4, "dropout": 0.2},
+    ("cl-vwb", "ours"): {"learning_rate": 1e-3, "dropout": 0.2},
+    ("cl-mw", "published"): {"learning_rate": 3e-4, "dropout": 0.2},
+    ("cl-mw", "ours"): {"learning_rate": 1e-3, "dropout": 0.5},
+    ("svgpcr", "ours"): {"learning_rate": 3e-2, "kernel": "deep"},
+}
 """Settings by family and kind, chosen by :mod:`~wisecrowd.experiments.ligo_tuning`."""
 
 
