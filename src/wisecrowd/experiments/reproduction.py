@@ -70,7 +70,7 @@ def reproduced(  # noqa: PLR0913  those of the command
     rows = Rows(folder)
     if rows.frame().empty:
         notes = [row["note"] for row in rows.rows.values()]
-        why = f"The first job {notes[0]}" if notes else "Run it without --redraw."
+        why = f"The first job: {notes[0]}" if notes else "Run it without --redraw."
         raise InputError(f"{folder} has no rows with a result. {why}")
     return _write(chosen_ones, rows, page or folder / "README.md")
 
