@@ -217,5 +217,10 @@ def test_it_can_be_printed(opened):
     assert not opened.find("header").is_displayed()
     style = "return getComputedStyle(document.body).backgroundColor"
     assert luminance(opened.run(style)) > 0.9  # paper is white
+    opened.run("dispatchEvent(new Event('beforeprint'))")
+    box = "return document.querySelector('#chart-annotators svg').viewBox.baseVal.width"
+    assert opened.run(box) == 640  # drawn for paper, else its letters are small
+    opened.run("dispatchEvent(new Event('afterprint'))")
+    assert opened.run(box) > 640
     printed = opened.driver.execute_cdp_cmd("Page.printToPDF", {})["data"]
     assert base64.b64decode(printed).startswith(b"%PDF")

@@ -21,6 +21,7 @@ MOST_CELLS = 150_000  # of the annotators' confusion matrices
 MOST_CLASSES = 30  # of a confusion matrix that can be read
 MOST_MISTAKES = 3
 MISTAKE = 0.1  # share of the answers from which a mistake is typical
+SEEN = 1.0  # answers in which it is expected; of fewer, it is an assumption
 ALL_ITEMS = 1500  # crowds up to this size are shown in full
 MOST_ITEMS = 300  # of every list, in larger crowds
 MOST_LEDGER_ROWS = 12_000
@@ -153,19 +154,20 @@ def _annotators(found: Findings) -> dict[str, Any]:
         **{column: rounded(shown[column]) for column in numbers},
         "flag": shown["flag"].tolist(),
         "points": [*range(n_points // 2), *np.sort(some).tolist()],
-        "mistakes": _mistakes(mean, found.model.class_prior_),
+        "mistakes": _mistakes(mean, shown["n_answers"], found.model.class_prior_),
         "matrices": _matrices(found, order, shape),
     }
 
 
-def _mistakes(confusion: Array, class_prior: Array) -> list[list[Any]]:
+def _mistakes(confusion: Array, n_answers: Any, class_prior: Array) -> list[list[Any]]:
     """Return the most frequent mistakes of everybody: class, answer, percent."""
     n_classes = confusion.shape[1]
-    often = confusion * class_prior[:, None]
+    often = confusion * class_prior[:, None] * np.asarray(n_answers)[:, None, None]
     same = np.arange(n_classes)
     often[:, same, same] = 0
     often[:, :, n_classes:] = 0  # "can't tell" is no mistake
-    often = np.where(confusion >= MISTAKE, often, 0).reshape(len(often), -1)
+    typical = (confusion >= MISTAKE) & (often >= SEEN)
+    often = np.where(typical, often, 0).reshape(len(often), -1)
     best = np.argsort(-often, axis=1, kind="stable")[:, :MOST_MISTAKES]
     found = []
     for person, cells in enumerate(best):
