@@ -9,6 +9,8 @@ import shutil
 
 import pytest
 
+from wisecrowd.report.data import names
+
 webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not there")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -88,6 +90,31 @@ def test_a_page_opens_without_an_error(which, browser, written, request):
     assert page.run("return document.querySelectorAll('script').length") == 2
     for name in ("certainty", "annotators", "classes"):
         assert page.find(f"#chart-{name} svg").is_displayed(), name
+
+
+def test_hostile_names_are_shown_as_text_and_nothing_of_them_runs(
+    browser, hostile, written
+):
+    page = Page(browser, written(hostile, "hostile"))
+    script = """
+      const seen = [], place = arguments[0];
+      for (;;) {
+        document.querySelectorAll(place + " td.name").forEach(e => {
+          seen.push(e.textContent); e.querySelector("button").click(); });
+        const next = document.querySelector(place + " .pages button:nth-child(2)");
+        if (next.disabled) return seen;
+        next.click();
+      }"""
+    for place, named in (
+        ("#list-annotators", hostile.annotators["annotator"]),
+        ("#list-items", hostile.items["item"]),
+    ):
+        page.click("#list-items .tabs button:last-child")  # all of them
+        assert sorted(page.run(script, place)) == sorted(names(named))
+    said = "return [...document.querySelectorAll('#classes tbody th')]"
+    shown = page.run(f"{said}.map(e => e.textContent)")
+    assert set(names(hostile.model.classes_)) <= set(shown)
+    assert page.errors() == []  # an alert would have ended page.run()
 
 
 def test_an_item_may_be_called_as_what_javascript_knows(browser, hostile, written):

@@ -12,6 +12,7 @@ from wisecrowd.registry import METHODS, cite
 from wisecrowd.results.findings import Findings
 from wisecrowd.results.flags import ADVERSARY, SPAMMER
 from wisecrowd.results.ledger import ANSWER, SAID
+from wisecrowd.results.notebook import against
 from wisecrowd.results.sentences import mistakes, percent
 
 LONGEST = 80  # letters of a name
@@ -46,7 +47,7 @@ def page_data(found: Findings) -> dict[str, Any]:
         "about": _about(found),
         "lead": [printable(found.said[t]) for t in ("settled", "look")],
         "sentences": [printable(found.said[t]) for t in TOPICS if t in found.said],
-        "notes": [*map(printable, about["notes"] + about.get("contradictions", []))],
+        "notes": [*map(printable, against(about))],
         "tiles": _tiles(found),
         "classes": classes,
         "answers": answers,
