@@ -99,8 +99,9 @@ def test_hostile_names_are_shown_as_text_and_nothing_of_them_runs(
     script = """
       const seen = [], place = arguments[0];
       for (;;) {
-        document.querySelectorAll(place + " td.name").forEach(e => {
-          seen.push(e.textContent); e.querySelector("button").click(); });
+        const shown = [...document.querySelectorAll(place + " td.name")];
+        seen.push(...shown.map(e => e.textContent));
+        shown[0].querySelector("button").click();
         const next = document.querySelector(place + " .pages button:nth-child(2)");
         if (next.disabled) return seen;
         next.click();
