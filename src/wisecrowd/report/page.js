@@ -204,6 +204,7 @@ function ledgerOf(item) {
   if (!item.ledger) return make("p", null, "The page has no room for what speaks for this label. Ask for it: wisecrowd explain RUN ITEM");
   const most = Math.max(0.1, ...item.ledger.map((row) => Math.abs(row[row.length - 1] ?? 0)));
   const total = item.ledger.some((row) => row[row.length - 1] == null) ? null : item.ledger.reduce((sum, row) => sum + row[row.length - 1], 0);
+  const answered = item.ledger.some((row) => row[0] === "answer");
   const rows = item.ledger.map((row) => {
     const odds = row[row.length - 1], answer = row[0] === "answer";
     const part = 50 * Math.min(1, odds == null ? 1 : Math.abs(odds) / most);
@@ -216,7 +217,7 @@ function ledgerOf(item) {
       make("td", { class: "num" }, signed(odds)));
   });
   return make("div", null,
-    make("p", null, `What speaks for “${data.classes[item.label]}” (to the right) and for “${data.classes[item.next]}” (to the left), in log-odds: +0.7 doubles the odds of the label, −0.7 halves them. Answers are discounted, because annotators make the same mistakes; “counts as” is the weight that is left. The rows add up to the label.`),
+    make("p", null, `What speaks for “${data.classes[item.label]}” (to the right) and for “${data.classes[item.next]}” (to the left), in log-odds: +0.7 doubles the odds of the label, −0.7 halves them. ${answered ? "Answers are discounted, because annotators make the same mistakes; “counts as” is the weight that is left. " : ""}The rows add up to the label.`),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What speaks for the label" },
       make("table", { class: "ledger" },
         make("thead", null, make("tr", null, make("th", { scope: "col" }, "who or what"), make("th", { scope: "col", class: "num less" }, "counts as"), make("th", { scope: "col" }, ""), make("th", { scope: "col", class: "num" }, "log-odds"))),
