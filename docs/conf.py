@@ -38,6 +38,7 @@ numpydoc_show_class_members = False  # autodoc shows them, on the page of the cl
 # -- looks -----------------------------------------------------------------------------
 
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}  # else the theme complains in the console
 html_title = "wisecrowd"
 html_static_path = ["static"]
 html_css_files = ["site.css"]

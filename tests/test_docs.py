@@ -205,6 +205,18 @@ FACTS = {
         ("docs/choosing.md", r"by one number: LabelMe \.\d+ → (\.\d+)"),
         ("docs/deep.md", r"On LabelMe .* the plain kernel has (\.\d+):"),
     ],
+    "log loss of SVGPCR on new items of six crowds": [
+        ("docs/rivals.md", r"best log loss on all six: (\.\d+)"),
+        (README_PAGE, r"next best method \.\d+ \| `SVGPCR` (\.\d+)"),
+    ],
+    "that of the next best method": [
+        ("docs/rivals.md", r"next best, `CrowdEM`, has (\.\d+)"),
+        (README_PAGE, r"next best method (\.\d+)"),
+    ],
+    "seconds of Dawid-Skene at the size of LIGO": [
+        ("docs/benchmarks.md", r"Dawid–Skene, 1\.83M answers \| ([\d.]+) s"),
+        (README_PAGE, r"crowd-kit [\d.]+ s \| ([\d.]+) s"),
+    ],
     "labels of judges with families and gold": [
         ("docs/judges.md", r"verdicts, families and 50 human labels \| (\.\d+)"),
         (README_PAGE, r"five judges, .* \| votes \.\d+ \| (\.\d+)"),

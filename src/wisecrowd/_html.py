@@ -13,6 +13,7 @@ LONGEST = 60  # letters of a cell
 LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
 CELL = f"padding:.25em .8em .25em 0;{LINE}"
 SOFT = "opacity:.7;font-size:.9em"
+WARN = "color:#c2560c"  # stands out on white and on black
 
 
 def text(value: Any) -> str:

@@ -575,6 +575,8 @@ class WithPool:
         skills = learned.skills
         if isinstance(skills, ConfusionMatrices):
             skills = skills.with_labels(answers, found)
+        if lost:
+            learned = learned._replace(class_prior=found.proba.mean(0))
         return learned._replace(skills=skills, **found._asdict())
 
 

@@ -8,7 +8,9 @@ from numpy.testing import assert_array_equal
 
 import wisecrowd as wc
 from wisecrowd.answers import Answers
+from wisecrowd.base import as_annotations
 from wisecrowd.fit import collapse
+from wisecrowd.results.findings import findings
 
 
 def unanimous(truth, n_classes, n_annotators=3):
@@ -98,4 +100,18 @@ def test_aggregators_are_checked_too():
     matrix = np.tile(truth[:, None], (1, 2))
     spam = np.tile([5e3, 5e3], (2, 1))
     with pytest.warns(UserWarning, match="no item is labelled 1"):
-        wc.BCC.as_published(annotator_prior=spam).fit(matrix)
+        model = wc.BCC.as_published(annotator_prior=spam).fit(matrix)
+    found = findings(model, as_annotations(matrix))  # it is sure, and wrong
+    assert not found.items["settled"].any()
+    assert any(
+        "Hardly any label is 1" in said for said in found.about["contradictions"]
+    )
+
+
+def test_labels_of_a_collapsed_bcc_are_made_from_the_answers():
+    truth = np.repeat([0, 1], [40, 30])
+    matrix = np.tile(truth[:, None], (1, 2))
+    with pytest.warns(UserWarning, match="made from the answers alone"):
+        model = wc.BCC(annotator_prior=np.tile([5e3, 5e3], (2, 1))).fit(matrix)
+    assert_array_equal(model.labels_, truth)
+    assert 0.3 < model.class_prior_[1] < 0.6

@@ -28,7 +28,13 @@ HOSTILE = [
     "${alert(7)}",
     "\ufeff",
     "日本語 und Umlaute äöü",
-    "=1+2",
+    "=HYPERLINK(0)",
+    "+cmd|' /C calc'!A0",
+    "@SUM(1+2)",
+    "\U0001f9d1\u200d\U0001f52c \U0001f4a5",
+    "\u2067isolate\u2069 \u200b \x07\x7f\x85",
+    "`${alert(8)}`",
+    "<svg/onload=alert(9)>",
     "a" + "\u0301" * 200,
     "__proto__",
 ]
@@ -36,7 +42,8 @@ HOSTILE = [
 
 def hostile_names(n):
     """Return n names, all different; the odd ones come first."""
-    return [*HOSTILE, *(f"{HOSTILE[i % 20]} {i}" for i in range(20, n))][:n]
+    more = (f"{HOSTILE[i % len(HOSTILE)]} {i}" for i in range(len(HOSTILE), n))
+    return [*HOSTILE, *more][:n]
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ import shutil
 
 import pytest
 
+from wisecrowd.report.data import names
+
 webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not there")
 support = pytest.importorskip("selenium.webdriver.support.ui")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -91,6 +93,32 @@ def test_a_page_opens_without_an_error(which, browser, written, request):
     assert page.run("return document.querySelectorAll('script').length") == 2
     for name in ("certainty", "annotators", "classes"):
         assert page.find(f"#chart-{name} svg").is_displayed(), name
+
+
+def test_hostile_names_are_shown_as_text_and_nothing_of_them_runs(
+    browser, hostile, written
+):
+    page = Page(browser, written(hostile, "hostile"))
+    script = """
+      const seen = [], place = arguments[0];
+      for (;;) {
+        const shown = [...document.querySelectorAll(place + " td.name")];
+        seen.push(...shown.map(e => e.textContent));
+        shown[0].querySelector("button").click();
+        const next = document.querySelector(place + " .pages button:nth-child(2)");
+        if (next.disabled) return seen;
+        next.click();
+      }"""
+    for place, named in (
+        ("#list-annotators", hostile.annotators["annotator"]),
+        ("#list-items", hostile.items["item"]),
+    ):
+        page.click("#list-items .tabs button:last-child")  # all of them
+        assert sorted(page.run(script, place)) == sorted(names(named))
+    said = "return [...document.querySelectorAll('#classes tbody th')]"
+    shown = page.run(f"{said}.map(e => e.textContent)")
+    assert set(names(hostile.model.classes_)) <= set(shown)
+    assert page.errors() == []  # an alert would have ended page.run()
 
 
 def test_an_item_may_be_called_as_what_javascript_knows(browser, hostile, written):
@@ -220,5 +248,10 @@ def test_it_can_be_printed(opened):
     assert not opened.find("header").is_displayed()
     style = "return getComputedStyle(document.body).backgroundColor"
     assert luminance(opened.run(style)) > 0.9  # paper is white
+    opened.run("dispatchEvent(new Event('beforeprint'))")
+    box = "return document.querySelector('#chart-annotators svg').viewBox.baseVal.width"
+    assert opened.run(box) == 640  # drawn for paper, else its letters are small
+    opened.run("dispatchEvent(new Event('afterprint'))")
+    assert opened.run(box) > 640
     printed = opened.driver.execute_cdp_cmd("Page.printToPDF", {})["data"]
     assert base64.b64decode(printed).startswith(b"%PDF")

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import wisecrowd as wc
 from wisecrowd.report import as_script_data, page, write_report
-from wisecrowd.report.data import page_data
+from wisecrowd.report.data import _mistakes, page_data
 from wisecrowd.results.findings import findings
 
 VOID = {"meta", "link", "img", "input", "br", "hr"}
@@ -113,6 +113,13 @@ def test_typical_mistakes_are_frequent_and_wrong(found):
             assert c != k
             assert share >= 10
             assert shown["matrices"][str(person)][3 * (3 * c + k)] == share
+
+
+def test_a_mistake_that_is_in_less_than_one_answer_is_not_typical():
+    confusion, shares = np.array([[[0.8, 0.2], [0.3, 0.7]]] * 2), np.array([0.9, 0.1])
+    often, once = _mistakes(confusion, [100, 6], shares)
+    assert often == [[0, 1, 20], [1, 0, 30]]
+    assert once == [[0, 1, 20]]  # six answers, of which .18 are that mistake
 
 
 @pytest.mark.parametrize(

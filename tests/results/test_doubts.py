@@ -82,3 +82,10 @@ def test_the_summary_and_the_page_say_it(crowd):
     found = findings(model, crowd.answers)
     assert any("named alike" in line for line in found.summary()["contradictions"])
     assert "named alike" in page(found)
+
+
+def test_probabilities_that_know_no_shared_mistakes_are_said(crowd):
+    for own in (wc.MajorityVote(), wc.DawidSkene.as_published()):
+        (said, *_) = doubts(own.fit(crowd.answers), crowd)
+        assert f"those of {own.method.name} alone" in said
+    assert doubts(wc.DawidSkene().fit(crowd.answers), crowd) == []

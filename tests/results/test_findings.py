@@ -236,7 +236,7 @@ def test_where_crowd_and_features_disagree_is_a_table():
     assert (table["crowd"] != table["features"]).all()
     least = np.minimum(table["crowd_share"], table["features_probability"])
     assert (np.diff(least) <= 1e-12).all()
-    assert "The features explain" in found.said["features"]
+    assert "predicted from the features" in found.said["features"]
 
 
 def test_only_the_least_certain_items_have_a_ledger_where_it_would_be_too_long(

@@ -20,6 +20,8 @@ def test_a_fitted_model_shows_what_it_learned(crowd, model):
         assert sentence.replace("'", "&#x27;") in text
     assert text.count("<table") == 2
     assert model._repr_mimebundle_()["text/html"] == text
+    votes = wc.MajorityVote().fit(crowd.answers)._repr_html_()
+    assert "those of majority-vote alone" in votes  # it warns as the page does
 
 
 def test_a_model_that_is_not_fitted_shows_its_settings():

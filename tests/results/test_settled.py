@@ -1,6 +1,8 @@
 """Which items are settled."""
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import wisecrowd as wc
+from wisecrowd.experiments.crowds import known, settled_beside
 from wisecrowd.results.findings import findings
 from wisecrowd.results.settled import expected_error_high, settled
 from wisecrowd.results.tables import class_table, label_table
@@ -116,3 +119,22 @@ def test_on_real_crowds_the_settled_are_as_wrong_as_they_may_be(name, real_crowd
     known = gold.reindex(answers.items)
     n, n_wrong = error_of_settled(answers, known.to_numpy(), 0.05)
     assert n_wrong <= 0.05 * n + 3 * np.sqrt(n * 0.05 * 0.95)
+
+
+PAGE = Path(__file__).parents[2] / "docs/report.md"
+WRONG = r"([\d,]+ of [\d,]+)"
+ROW = rf"^\| ([\w-]+) \| ([\d,]+) \| {WRONG} \| {WRONG} \| {WRONG} \|$"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("data_folder")
+@pytest.mark.filterwarnings("ignore:no item is labelled")
+@pytest.mark.parametrize("row", re.findall(ROW, PAGE.read_text("utf-8"), re.M))
+def test_the_page_tells_how_many_settled_labels_are_wrong(row):
+    crowd = known(row[0])
+    found = settled_beside(crowd.answers, crowd.codes, crowd.rows).split("; ")
+    told = [cell.replace(",", "") for cell in row[1:]]
+    assert found[:2] == told[:2]
+    for here, there in zip(found[2:], told[2:], strict=True):
+        counts = [[int(n) for n in cell.split(" of ")] for cell in (here, there)]
+        assert_allclose(*counts, rtol=0.05, atol=2)  # rounding decides close ones

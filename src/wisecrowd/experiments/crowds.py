@@ -8,6 +8,8 @@ labels         accuracy and log loss of smoothed votes, BCC and the default, Con
 leave-one-out  the constants of the pool (maths/pool/records.py: Doubts), chosen on
                fifteen crowds and scored on the sixteenth
 gold           log loss of the other items, with 50 gold items
+settled        how many labels are settled, and how many of these are wrong, beside
+               items on which all annotators agree
 features       labels of CrowdEM and SVGPCR on six crowds with real features
 shapes         simulated crowds as people have them (simulation/everyday.py)
 independent    simulated crowds whose annotators are independent
@@ -29,6 +31,7 @@ from wisecrowd.maths.pool import Doubts
 from wisecrowd.metrics import accuracy, calibration_error, log_loss, truth_codes
 from wisecrowd.results.comparison import smoothed_votes
 from wisecrowd.results.flags import flags_of
+from wisecrowd.results.tables import label_table
 from wisecrowd.simulation.everyday import SHAPES
 from wisecrowd.skills import ConfusionMatrices
 
@@ -213,6 +216,39 @@ def gold(seeds: int) -> None:
     )
 
 
+def settled(seeds: int) -> None:
+    """Print wrong of settled labels, on items with gold: Consensus, then BCC."""
+    print("crowd: items with gold; all agree; Consensus; BCC. Wrong of settled.")
+    for name in ("labelme", "sentiment", *CROWDS):
+        crowd = known(name)
+        print(f"{name}: {settled_beside(crowd.answers, crowd.codes, crowd.rows)}")
+    for name, draw in SHAPES.items():
+        for seed in range(seeds):
+            made = draw(np.random.default_rng(seed))
+            answered = np.flatnonzero(made.answers.codes.n_per_item > 0)
+            rest, told = np.setdiff1d(answered, made.gold), made.told or None
+            found = settled_beside(made.answers, made.truth, rest, told)
+            print(f"{name} {seed}: {found}", flush=True)
+
+
+def settled_beside(answers: Any, codes: Any, rows: Any, gold: Any = None) -> str:
+    """Return how many of these items there are, then wrong of settled, three times."""
+    votes = answers.codes.distinct().votes()[rows]
+    agree = (votes.max(1) == votes.sum(1)) & (votes.sum(1) > 1)
+    truth, found = codes[rows], [(agree, votes)]
+    for method in (wc.Consensus(progress=False), wc.BCC(progress=False)):
+        items = label_table(method.fit(answers, gold=gold), answers)
+        chosen = items["settled"].to_numpy()[rows]
+        found.append((chosen, method.label_proba_[rows]))
+    wrong = [(some, proba.argmax(1) != truth) for some, proba in found]
+    return "; ".join(
+        [
+            str(len(rows)),
+            *(f"{(some & off).sum()} of {some.sum()}" for some, off in wrong),
+        ]
+    )
+
+
 def features(seeds: int) -> None:
     """Print the labels of methods with features."""
     for name in ("labelme", "sentiment", *WITH_FEATURES):
@@ -295,7 +331,7 @@ def independent(seeds: int) -> None:
 
 PARTS = {
     part.__name__.replace("_", "-"): part
-    for part in (labels, leave_one_out, gold, features, shapes, independent)
+    for part in (labels, leave_one_out, gold, settled, features, shapes, independent)
 }
 
 

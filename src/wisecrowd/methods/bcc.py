@@ -17,6 +17,7 @@ from wisecrowd.base import (
     Published,
     WithConfusionMatrices,
 )
+from wisecrowd.fit.collapse import lost_classes
 from wisecrowd.fit.em import least_gain
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.variational import Labelled, class_counts, combined
@@ -144,7 +145,8 @@ class BCC(Published, WithConfusionMatrices, Aggregator):
         crowd.check_pseudo_items(self.class_pseudo_items, "class_pseudo_items")
         answers, gold = annotations.codes, annotations.gold_codes
         end, trace = self._combined(annotations)
-        if self.dependence is None:
+        collapsed = predicted is None and len(lost_classes(answers, end.proba)) > 0
+        if self.dependence is None or collapsed:  # base.py: WithPool mends the latter
             skills = end.skills.with_doubt(answers, end.proba)
             return Learned(end.proba, self._shares(end), skills), trace
         found = pooled(

@@ -106,7 +106,8 @@ class CrowdEM(WithPool, WithConfusionMatrices, CrowdClassifier):
     method = MethodInfo(
         name="crowd-em",
         needs="features",
-        learns="as BCC, while any classifier of scikit-learn learns the classes",
+        learns="a distribution of confusion matrices, while any classifier of "
+        "scikit-learn learns the classes",
     )
 
     def set_params(self, **params: Any) -> "CrowdEM":

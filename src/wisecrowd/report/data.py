@@ -12,6 +12,7 @@ from wisecrowd.registry import METHODS, cite
 from wisecrowd.results.findings import Findings
 from wisecrowd.results.flags import ADVERSARY, SPAMMER
 from wisecrowd.results.ledger import ANSWER, SAID
+from wisecrowd.results.notebook import against
 from wisecrowd.results.sentences import mistakes, percent
 
 LONGEST = 80  # letters of a name
@@ -21,6 +22,7 @@ MOST_CELLS = 150_000  # of the annotators' confusion matrices
 MOST_CLASSES = 30  # of a confusion matrix that can be read
 MOST_MISTAKES = 3
 MISTAKE = 0.1  # share of the answers from which a mistake is typical
+SEEN = 1.0  # answers in which it is expected; of fewer, it is an assumption
 ALL_ITEMS = 1500  # crowds up to this size are shown in full
 MOST_ITEMS = 300  # of every list, in larger crowds
 MOST_LEDGER_ROWS = 12_000
@@ -45,7 +47,7 @@ def page_data(found: Findings) -> dict[str, Any]:
         "about": _about(found),
         "lead": [printable(found.said[t]) for t in ("settled", "look")],
         "sentences": [printable(found.said[t]) for t in TOPICS if t in found.said],
-        "notes": [*map(printable, about["notes"] + about.get("contradictions", []))],
+        "notes": [*map(printable, against(about))],
         "tiles": _tiles(found),
         "classes": classes,
         "answers": answers,
@@ -153,19 +155,20 @@ def _annotators(found: Findings) -> dict[str, Any]:
         **{column: rounded(shown[column]) for column in numbers},
         "flag": shown["flag"].tolist(),
         "points": [*range(n_points // 2), *np.sort(some).tolist()],
-        "mistakes": _mistakes(mean, found.model.class_prior_),
+        "mistakes": _mistakes(mean, shown["n_answers"], found.model.class_prior_),
         "matrices": _matrices(found, order, shape),
     }
 
 
-def _mistakes(confusion: Array, class_prior: Array) -> list[list[Any]]:
+def _mistakes(confusion: Array, n_answers: Any, class_prior: Array) -> list[list[Any]]:
     """Return the most frequent mistakes of everybody: class, answer, percent."""
     n_classes = confusion.shape[1]
-    often = confusion * class_prior[:, None]
+    often = confusion * class_prior[:, None] * np.asarray(n_answers)[:, None, None]
     same = np.arange(n_classes)
     often[:, same, same] = 0
     often[:, :, n_classes:] = 0  # "can't tell" is no mistake
-    often = np.where(confusion >= MISTAKE, often, 0).reshape(len(often), -1)
+    typical = (confusion >= MISTAKE) & (often >= SEEN)
+    often = np.where(typical, often, 0).reshape(len(often), -1)
     best = np.argsort(-often, axis=1, kind="stable")[:, :MOST_MISTAKES]
     found = []
     for person, cells in enumerate(best):

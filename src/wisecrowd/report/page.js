@@ -31,7 +31,9 @@ function svg(where, width, height, label) {
   where.append(root);
   return (tag, attributes, text) => { const node = draw(tag, attributes, text); root.append(node); return node; };
 }
-const widthOf = (where) => Math.max(280, Math.min(960, where.clientWidth || 640));
+const PAPER = 640; // wide enough for a sheet, and letters there are not too small
+let onPaper = false;
+const widthOf = (where) => onPaper ? PAPER : Math.max(280, Math.min(960, where.clientWidth || PAPER));
 const scale = (a, b, from, to) => (v) => from + (v - a) / (b - a || 1) * (to - from);
 function ticks(low, high, n) {
   const raw = (high - low) / n || 1, power = 10 ** Math.floor(Math.log10(raw));
@@ -144,17 +146,20 @@ function detail(id, title, ...inside) {
   heading.focus({ preventScroll: true });
   where.scrollIntoView({ block: "nearest" });
 }
+// Of many classes, names stand upright and cells are small: without the sign, zeros soft.
 function heat(label, matrix, columns, cell) {
+  const many = columns.length > 6, upright = many && columns.some((name) => name.length > 4);
+  const kinds = ["heat", many ? "many" : "", upright ? "upright" : ""].join(" "), sign = many ? "" : "\u00a0%";
   const rows = matrix.map((row, c) => make("tr", null,
     make("th", { scope: "row", title: data.classes[c] }, data.classes[c]),
     row.map((entry) => {
       const [mean, low, high] = cell(entry);
       const style = `background: rgba(var(--rgb), ${(0.04 + 0.9 * mean).toFixed(2)})`;
-      return make("td", { style, class: mean > 0.8 ? "dark" : "" }, Math.round(100 * mean) + "\u00a0%",
+      return make("td", { style, class: mean > 0.8 ? "dark" : many && mean < 0.005 ? "zero" : "" }, Math.round(100 * mean) + sign,
         low == null ? null : make("small", null, `${Math.round(100 * low)}–${Math.round(100 * high)}`));
     })));
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    make("table", { class: columns.length > 6 ? "heat many" : "heat" }, make("thead", null, make("tr", null,
+    make("table", { class: kinds }, make("thead", null, make("tr", null,
       make("td"), columns.map((name) => make("th", { scope: "col", title: name }, name)))), make("tbody", null, rows)));
 }
 
@@ -199,6 +204,7 @@ function ledgerOf(item) {
   if (!item.ledger) return make("p", null, "The page has no room for what speaks for this label. Ask for it: wisecrowd explain RUN ITEM");
   const most = Math.max(0.1, ...item.ledger.map((row) => Math.abs(row[row.length - 1] ?? 0)));
   const total = item.ledger.some((row) => row[row.length - 1] == null) ? null : item.ledger.reduce((sum, row) => sum + row[row.length - 1], 0);
+  const answered = item.ledger.some((row) => row[0] === "answer");
   const rows = item.ledger.map((row) => {
     const odds = row[row.length - 1], answer = row[0] === "answer";
     const part = 50 * Math.min(1, odds == null ? 1 : Math.abs(odds) / most);
@@ -211,7 +217,7 @@ function ledgerOf(item) {
       make("td", { class: "num" }, signed(odds)));
   });
   return make("div", null,
-    make("p", null, `What speaks for “${data.classes[item.label]}” (to the right) and for “${data.classes[item.next]}” (to the left), in log-odds: +0.7 doubles the odds of the label, −0.7 halves them. Answers are discounted, because annotators make the same mistakes; “counts as” is the weight that is left. The rows add up to the label.`),
+    make("p", null, `What speaks for “${data.classes[item.label]}” (to the right) and for “${data.classes[item.next]}” (to the left), in log-odds: +0.7 doubles the odds of the label, −0.7 halves them. ${answered ? "Answers are discounted, because annotators make the same mistakes; “counts as” is the weight that is left. " : ""}The rows add up to the label.`),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What speaks for the label" },
       make("table", { class: "ledger" },
         make("thead", null, make("tr", null, make("th", { scope: "col" }, "who or what"), make("th", { scope: "col", class: "num less" }, "counts as"), make("th", { scope: "col" }, ""), make("th", { scope: "col", class: "num" }, "log-odds"))),
@@ -245,7 +251,7 @@ function openItem(item) {
         { title: "label", text: (r) => data.classes[r.label] },
         { title: "probability", kind: "num", up: true, value: (r) => r.p, text: (r) => three(r.p), search: false },
         { title: "next class", less: true, text: (r) => data.classes[r.next], search: false },
-        { title: "answers", kind: "num", value: (r) => r.n, text: (r) => count(r.n), search: false },
+        { title: "answers", kind: "num", less: hasImages, value: (r) => r.n, text: (r) => count(r.n), search: false },
         { title: "agree", kind: "num", up: true, less: true, value: (r) => r.agreement, text: (r) => percent(r.agreement), search: false },
         { title: "", plain: true, less: true, text: (r) => r.settled ? "settled" : "second look", node: (r) => make("span", { class: r.settled ? "badge ok" : "badge" }, r.settled ? "settled" : "second look") },
       ],
@@ -279,7 +285,7 @@ function openAnnotator(r) {
     make("p", null, `${count(r.n)} ${r.n === 1 ? "answer" : "answers"}. Right with a probability of ${percent(r.accuracy)} (95 % interval: ${percent(r.low)} to ${percent(r.high)}).${flags[r.flag] || ""}`),
     mistakes.length ? make("p", null, r.n < 10 ? "Typical mistakes (few answers, so mostly those of the crowd):" : "Typical mistakes:") : null,
     mistakes.length ? make("ul", { class: "said" }, mistakes) : null,
-    matrix ? make("h4", null, "Rows: the true class. Columns: what the annotator answers, with 95 % intervals in percent.") : null,
+    matrix ? make("h4", null, "Rows: the true class. Columns: what the annotator answers, in percent, with 95 % intervals.") : null,
     matrix ? heat("Confusion matrix of the annotator", matrix, data.answers, (e) => e.map((v) => v / 100)) : null,
     matrix && r.n < 20 * C ? make("p", null, "Few answers per class: the matrix leans on what is usual in this crowd, more than the share of right answers above does.") : null,
     !matrix && C <= 30 ? make("p", null, "The confusion matrix is in confusion.parquet; the page has room for those of the most active annotators.") : null);
@@ -383,7 +389,7 @@ chart("chart-classes", (where, width) => {
       ? heat(title, data.confused.tables[who], columns, (v) => [v, null, null])
       : make("ul", { class: "said" }, pairs.map(([c, k, share]) => make("li", null, `“${data.classes[c]}” is called “${columns[k]}”: ${percent(share)}`)));
     $("confused").append(make("div", null, make("h4", null, title),
-      make("p", null, (words.length ? "The mistakes that are made most often, counted over all items: " + words.join("; ") + ". " : "") + "How to read it: rows are true classes, columns are what they are called; a row adds up to 100 %. Of a class with few items, a row is mostly an assumption."), inside));
+      make("p", null, (words.length ? "The mistakes that are made most often, counted over all items: " + words.join("; ") + ". " : "") + "How to read it: rows are true classes, columns are what they are called, in percent; a row adds up to 100 %. Of a class with few items, a row is mostly an assumption."), inside));
   }
 }
 
@@ -431,6 +437,8 @@ if (data.trace) {
   });
   plainTable($("table-trace"), "Bound by step", ["step", "bound"], step.map((s, i) => [count(s), bound[i]]));
 }
-addEventListener("beforeprint", () => document.querySelectorAll("#fit details").forEach((d) => { d.open = true; }));
+const print = (begins) => { onPaper = begins; redraw.forEach((f) => f()); };
+addEventListener("beforeprint", () => { document.querySelectorAll("#fit details").forEach((d) => { d.open = true; }); print(true); });
+addEventListener("afterprint", () => print(false));
 document.documentElement.dataset.ready = "yes";
 })();

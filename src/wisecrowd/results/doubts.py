@@ -1,9 +1,9 @@
 """What speaks against a result: labels that part from the votes, gold that does.
 
-A result may be confident and wrong. Three contradictions show in the answers
-themselves, and are said: labels that follow one person or leave the votes behind, gold
+A result may be confident and wrong. Contradictions that show in the answers themselves
+are said: labels that follow one person, leave the votes behind or lose a class, gold
 that the crowd hardly ever names, and a skill that the annotator's own answers on gold
-items contradict.
+items contradict. So are probabilities of a method that knows no shared mistakes.
 """
 
 from typing import Any
@@ -14,6 +14,7 @@ import pandas as pd
 from wisecrowd._checks import counted, listed
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
+from wisecrowd.fit.collapse import lost_classes
 
 PARTED = 0.3  # share of the items whose label has fewer votes than another class
 ENOUGH = 10  # items, or answers, before anything is said of a share of them
@@ -31,12 +32,34 @@ def contradictions(
     `gold` has the codes of the classes that the fit was given, -1 elsewhere.
     """
     found = [
+        _lost(model, answers),
+        _own_probabilities(model),
         _parted(model, answers, gold),
         _followed(model, answers, gold),
         _against_gold(answers, gold),
         _against_own_gold(answers, gold, annotators),
     ]
     return [sentence for sentence in found if sentence]
+
+
+def _lost(model: Any, answers: Answers) -> str:
+    lost = lost_classes(answers, model.label_proba_)
+    if not len(lost):
+        return ""
+    return (
+        f"Hardly any label is {listed(model.classes_[lost])}, and many items have "
+        f"mostly such answers. So no item is called settled. Use consensus instead."
+    )
+
+
+def _own_probabilities(model: Any) -> str:
+    if model.learned_.pool is not None or model.method.needs == "labels":
+        return ""
+    return (
+        f"The probabilities are those of {model.method.name} alone. They do not take "
+        f"into account that annotators make the same mistakes, so more of the settled "
+        f"labels may be wrong."
+    )
 
 
 def _wins(answers: Answers, classes: Array) -> Array:

@@ -55,10 +55,17 @@ def of_model(model: Any, found: Any = None) -> str:
     return _html.block(
         title,
         *(_html.paragraph(sentence) for sentence in found.said.values()),
+        *(_html.paragraph(note, _html.WARN) for note in against(found.about)),
         annotators,
         _html.table("Least certain items", *items),
         _html.paragraph(said, _html.SOFT),
     )
+
+
+def against(about: dict[str, Any]) -> list[str]:
+    """Return what a person should know before trusting the result."""
+    notes: list[str] = about["notes"] + about.get("contradictions", [])
+    return notes
 
 
 def of_comparison(scores: pd.DataFrame) -> str:

@@ -226,8 +226,8 @@ def of_features(model: Any) -> str:
     if pool is None or not pool.explained:
         return ""
     return (
-        f"The features explain {percent(pool.explained)} of what the crowd's labels "
-        f"know about the classes."
+        f"{percent(pool.explained)} of the information in the crowd's labels can be "
+        f"predicted from the features alone."
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd.annotations import Annotations
+from wisecrowd.fit.collapse import lost_classes
 from wisecrowd.maths.crowd import entropy
 from wisecrowd.maths.pool import DOUBTS
 from wisecrowd.results.flags import flags_of
@@ -34,11 +35,14 @@ def label_table(
     DataFrame
         The columns of :func:`.probability_table`; before those of the classes also
         agreement (the share of the item's answers that name the label) and settled.
+        No item is settled if the labels have lost a class that the answers name.
     """
     table = answered_table(
         model.items_, model.label_proba_, model.classes_, annotations.codes
     )
     found = settled(table["probability"].to_numpy(), settled_at)
+    if len(lost_classes(annotations.codes, model.label_proba_)):
+        found[:] = False  # labels that lost a class are sure, and wrong
     table.insert(N_COLUMNS + 1, "settled", found)
     return table
 

@@ -104,7 +104,8 @@ class RFFGPCR(FourierGPCR):
         name="rffgpcr",
         needs="features",
         two_classes=True,
-        learns="as VGPCR, with random Fourier features",
+        learns="a distribution of confusion matrices, for two classes, beside "
+        "random Fourier features",
         paper="Morales-Álvarez et al., *Information Fusion* 52, 2019",
         bibtex="""\
 @article{moralesalvarez2019rffvff,
@@ -164,7 +165,8 @@ class VFFGPCR(FourierGPCR):
         name="vffgpcr",
         needs="features",
         two_classes=True,
-        learns="as VGPCR, with Fourier features that are learned",
+        learns="a distribution of confusion matrices, for two classes, beside "
+        "Fourier features that are learned",
         paper="Morales-Álvarez et al., *Information Fusion* 52, 2019",
         bibtex="""\
 @article{moralesalvarez2019rffvff,

@@ -291,7 +291,8 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
     method = MethodInfo(
         name="svgpcr",
         needs="features",
-        learns="as BCC, while a Gaussian process learns the classes",
+        learns="a distribution of confusion matrices, while a Gaussian process "
+        "learns the classes",
         paper="Morales-Álvarez et al., *IEEE TPAMI* 44(3), 2022",
         bibtex="""\
 @article{morales2022svgpcr,
