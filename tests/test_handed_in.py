@@ -57,6 +57,8 @@ def test_columns_can_be_named_in_a_fit():
 def test_features_come_first_and_aggregators_take_none():
     for answers in (ANSWERS, TABLE):
         assert "features first" in refused(lambda a=answers: wc.Raykar().fit(a, X))
+        turned = refused(lambda a=answers: wc.cross_validate(wc.Raykar(), a, X))
+        assert "features first" in turned
     assert "answers alone" in refused(lambda: wc.BCC().fit(X, ANSWERS))
     assert "answers alone" in refused(lambda: wc.cross_validate(wc.BCC(), X, ANSWERS))
     assert "not a model" in refused(lambda: wc.cross_validate("bcc", X, ANSWERS))

@@ -70,6 +70,7 @@ SHARES = Limits(least=-CLOSE, sums=True)
 COUNT = Limits(least=0.0, most=MAX_COUNT)
 PSEUDO_COUNT = Limits(above=0.0, most=MAX_COUNT)
 LOG = Limits(most=300.0)  # of a kernel's variance and length-scale
+LOG_32 = Limits(most=40.0)  # the same, where the kernel is computed in 32 bits
 WEIGHT = Limits(most=1e6)  # of a network: its layers are multiplied, in 32 bits
 
 
@@ -257,5 +258,6 @@ def check_number(value: Any, name: str, limits: Limits = ANY, kind: Any = Real) 
     if isinstance(value, bool) or not isinstance(value, kind):
         raise Unfit(f"{name} is a {type(value).__name__}")
     least, above, most, _ = limits
-    if not (least <= value and above < value and abs(value) <= most):
+    too_long = isinstance(value, int) and abs(value) >= 2**63  # NumPy has no such type
+    if not (least <= value and above < value and abs(value) <= most) or too_long:
         raise Unfit(f"{name} is {value}")

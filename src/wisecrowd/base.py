@@ -755,7 +755,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         item, annotator, answer : str, optional
             The columns of a long table, if they do not have usual names.
         """
-        _check_features_first(X, y)
+        check_features_first(X, y)
         features = checked_features(self, X, reset=True)
         ids = row_ids(X, items, len(features))
         columns = {"item": item, "annotator": annotator, "answer": answer}
@@ -851,7 +851,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         return rows, target[rows]
 
 
-def _check_features_first(X: Any, y: Any) -> None:
+def check_features_first(X: Any, y: Any) -> None:
     """Refuse answers where the features should be."""
     if isinstance(X, Annotations) or (
         isinstance(X, pd.DataFrame)

@@ -108,7 +108,7 @@ def test_an_array_gets_its_ids_from_a_file(run, weeks, crowd):
     assert "60 items, 3 features" in result.stderr
     ids.write_text("a\nb\n")
     one_sentence(run(*fit, "--ids", ids, "-q"), "2 ids for 60 rows")
-    one_sentence(run(*fit, "--ids", "image", "-q"), "cannot be used")
+    one_sentence(run(*fit, "--ids", "image", "-q"), "there is no such file")
 
 
 def test_gold_with_other_names_of_the_items_says_which_column_has_them(run, tmp_path):

@@ -419,3 +419,33 @@ def test_a_model_that_was_killed_after_its_commit_is_completed_when_it_is_loaded
     wc.load(folder)
     assert (folder / "labels.csv").read_text() == "new\n"
     assert not list(folder.glob(".wisecrowd-*"))
+
+
+@pytest.mark.parametrize(
+    ("method", "ending", "alter"),
+    [
+        ("bcc", "skills.counts", lambda x: x * 1e-300),
+        ("bcc", "skills.prior", lambda x: x * 1e6),
+        ("consensus", "skills.prior", lambda x: x * 1e6),
+        ("ebcc", "matrices.counts", lambda x: x * 1e-300),
+        ("svgpcr", "precision", lambda x: x * 1e-300),
+        ("svgpcr", "['log_variance']", lambda x: x + 1e6),
+        ("svgpcr", "['log_variance']", lambda x: np.concatenate([x] * 3)),
+    ],
+)
+def test_numbers_of_which_predictions_would_be_nan_are_refused(
+    saved, tmp_path, method, ending, alter
+):
+    body, numbers = saved[method]
+    tensors = unpacked(numbers)
+    name = tensor_called(tensors, ending)
+    tensors[name] = alter(tensors[name])
+    refused(signed(tmp_path / "run", body, tensors), "damaged")
+
+
+def test_a_whole_number_too_long_for_numpy_is_refused(saved, tmp_path):
+    body, numbers = saved["glad"]
+    body = json.loads(json.dumps(body))
+    skills = body["fitted"]["learned_"]["fields"]["skills"]["fields"]
+    skills["prior_spread"] = 10**30
+    refused(signed(tmp_path / "run", body, numbers), "prior_spread")

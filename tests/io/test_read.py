@@ -165,6 +165,15 @@ def test_answers_that_differ_in_capitals_are_reported(written):
     assert "'Cat', 'cat' differ only in blanks or capitals" in str(report)
 
 
+def test_names_with_a_blank_beside_them_are_counted(tmp_path):
+    path = tmp_path / "typed.csv"
+    path.write_text("item,annotator,answer\na,ann, x\na,bob,x\nb ,ann,x\nb, bob,x\n")
+    notes = " ".join(read_annotations(path).report.notes)
+    assert "1 annotator stands in the file with and without a blank" in notes
+    assert "' bob', 'bob'" in notes
+    assert "1 item stands" in notes
+
+
 def test_a_gold_column_comes_back_as_gold(written):
     text = "task,worker,label,gold\nx,ann,cat,dog\nx,bob,dog,dog\ny,ann,cat,\nz,,,cat\n"
     annotations = read_annotations(written(text))

@@ -172,3 +172,44 @@ def test_an_index_without_a_name_is_called_so(tmp_path):
     path = tmp_path / "index.csv"
     path.write_text(",ann,bob\n0,a,b\n1,b,b\n2,a,a\n3,b,a\n")
     assert "the column without a name" in read_annotations(path).report.notes[0]
+
+
+def test_a_column_of_gold_may_be_left_out_too(judges):
+    left = read_annotations(judges, gold="human", leave_out=["human"])
+    assert left.annotators.tolist() == ["claude", "gpt-4"]
+    assert len(left.gold) == 4
+
+
+def test_minus_one_and_one_are_classes(tmp_path):
+    path = tmp_path / "spam.csv"
+    path.write_text("id,ann,bob,cyd\n1,-1,1,-1\n2,1,1,1\n3,-1,-1,1\n4,,-1,-1\n")
+    annotations = read_annotations(path)
+    assert annotations.classes.tolist() == [-1, 1]
+    assert len(annotations) == 11
+
+
+def test_minus_one_is_a_class_if_the_gold_says_so(tmp_path):
+    path = tmp_path / "mood.csv"
+    path.write_text("id,ann,bob,gold\n1,-1,0,-1\n2,1,1,1\n3,-1,-1,-1\n4,0,-1,0\n")
+    assert read_annotations(path).classes.tolist() == [-1, 0, 1]
+
+
+def test_the_report_says_how_many_cells_with_minus_one_are_no_answer(tmp_path):
+    path = tmp_path / "mood.csv"
+    path.write_text("id,ann,bob\n1,-1,0\n2,1,1\n3,-1,-1\n4,0,-1\n")
+    annotations = read_annotations(path)
+    assert len(annotations) == 4
+    assert "4 cells with -1: taken as no answer" in " ".join(annotations.report.notes)
+
+
+def test_columns_of_answers_by_item_in_json_are_wide_if_the_user_says_so(tmp_path):
+    path = tmp_path / "wide.json"
+    table = pd.DataFrame(
+        {"ann": list("aab"), "bob": ["a", None, "b"]}, index=["p", "q", "r"]
+    )
+    table.to_json(path)
+    assert "format='wide'" in " ".join(read_annotations(path).report.notes)
+    annotations = read_annotations(path, format="wide")
+    assert annotations.items.tolist() == ["p", "q", "r"]
+    assert annotations.annotators.tolist() == ["ann", "bob"]
+    assert len(annotations) == 5

@@ -116,6 +116,11 @@ def features_from(
 
     ids = reading["ids"]
     is_file = ids is not None and Path(ids).expanduser().is_file()
+    if ids is not None and not is_file and path.suffix == ".npy":
+        raise wc.InputError(
+            f"{ids}: there is no such file. An array has no columns, so --ids is a "
+            f"file with the ids of its rows."
+        )
     try:
         return read_feature_table(
             path,

@@ -265,8 +265,27 @@ def _notes_of(made: Annotations) -> list[str]:
     folded: dict[str, list[Any]] = {}
     for answer in made.answers.tolist():
         folded.setdefault(" ".join(str(answer).split()).casefold(), []).append(answer)
-    return bare + [
+    alike = [
         f"the answers {listed(same)} differ only in blanks or capitals."
         for same in folded.values()
         if len(same) > 1
+    ]
+    names = {"annotator": made.annotators, "item": made.items}
+    return bare + alike + [n for what in names for n in _blank_notes(names[what], what)]
+
+
+def _blank_notes(names: Array, what: str) -> list[str]:
+    """Say that one name was read as two, because a blank stands beside it."""
+    if names.dtype.kind != "O":
+        return []
+    known = set(names.tolist())
+    twice = [n for n in known if isinstance(n, str) and n != n.strip() in known]
+    if not twice:
+        return []
+    example = min(twice)
+    return [
+        f"{counted(len(twice), what)} stand{'s' if len(twice) == 1 else ''} in the "
+        f"file with and without a blank beside the name, such as "
+        f"{listed([example, example.strip()])}, and count twice. Take the blanks off "
+        f"in the file."
     ]

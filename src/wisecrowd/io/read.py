@@ -39,6 +39,7 @@ from wisecrowd.io.sources import (
 from wisecrowd.io.wide_tables import (
     keys_of,
     looks_wide,
+    rows_of_objects,
     wide_json,
     wide_parquet,
     wide_text,
@@ -324,6 +325,8 @@ def _from_json(source: Source, form: str | None, given: Options) -> RawAnnotatio
     else:
         content = json_content(source)
     rows = json_rows(content, asked)
+    if rows is None and form == "wide" and peerannot.recognises(content):
+        rows = rows_of_objects(content)
     form = form or _json_form(content, rows, given)
     options = _options(form, given)
     if form == "label_studio":

@@ -83,6 +83,18 @@ def wide_json(records: Sequence[Any], given: Given) -> RawAnnotations:
     return _found(columns, item, "wide JSON", given)
 
 
+def rows_of_objects(columns: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of {annotator: {item: answer}}, the columns of a wide table.
+
+    ``DataFrame.to_json()`` writes a table so whose index has the items.
+    """
+    items = dict.fromkeys(item for column in columns.values() for item in column)
+    return [
+        {"item": item, **{name: c.get(item) for name, c in columns.items()}}
+        for item in items
+    ]
+
+
 def keys_of(records: Sequence[Any]) -> list[str]:
     """Return all keys of a list of records, in the order in which they occur."""
     for number, record in enumerate(records, start=1):
@@ -186,8 +198,9 @@ def _people(
         return list(given["annotators"]), dict.fromkeys(others, "not in annotators=")
     unused: dict[str, str] = {}
     for name in given.get("leave_out") or ():
-        check_column(name, seen, "columns to leave out")
-        unused[name] = "leave_out="
+        if name != given.get("gold"):  # which is no annotator anyway
+            check_column(name, seen, "columns to leave out")
+            unused[name] = "leave_out="
     for name in seen:
         if plain(name) in SUMMARIES:
             unused.setdefault(name, "a summary, by its name")
@@ -248,6 +261,10 @@ def _found(
             for name, c in others.items()
         }
         people, unused = _people(seen, {n: len(r) for n, r in rows.items()}, given)
+        told = () if gold_name is None else columns[gold_name].names
+        if len(set().union(*(seen[p] for p in people))) < 2 or _is_none(told).any():
+            # without -1 there would be one class, or the gold would be no answer
+            rows = {p: np.flatnonzero(others[p].codes >= 0) for p in people}
     n_rows = len(next(iter(columns.values())).codes)
     item = _items(columns, item_name, n_rows)
     answer = Coder()
@@ -265,7 +282,8 @@ def _found(
         answer.coded(),
         n_rows,
         keep_annotators=True,
-        notes=_notes(n_rows, people, unused, len(where), item_name),
+        notes=_notes(n_rows, people, unused, len(where), item_name)
+        + _note_of_minus_one([others[p] for p in people], len(where)),
         typed=frozenset({"answer"} if text else {"item", "answer"}),
     )
     if gold_name is not None:
@@ -278,8 +296,21 @@ def _found(
 
 def _answered(column: Coded) -> Array:
     """Return which rows have an answer; -1 stands for no answer, as in a matrix."""
-    none = np.array([str(name) in ("-1", "-1.0") for name in column.names] + [True])
-    return ~none[column.codes]
+    return ~np.append(_is_none(column.names), True)[column.codes]
+
+
+def _is_none(names: Any) -> Array:
+    """Return which names can stand for no answer."""
+    return np.array([str(name) in ("-1", "-1.0") for name in names], dtype=bool)
+
+
+def _note_of_minus_one(people: list[Coded], n_given: int) -> list[str]:
+    """Say that cells with -1 were taken for cells without an answer."""
+    n_filled = sum(int((column.codes >= 0).sum()) for column in people)
+    return [] if n_filled == n_given else [
+        f"{counted(n_filled - n_given, 'cell')} with -1: taken as no answer. If -1 is "
+        f"a class, write a word for it, such as 'negative'."
+    ]  # fmt: skip
 
 
 def _items(columns: Columns, item_name: str | None, n_rows: int) -> Coded:

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 from wisecrowd._checks import InputError, whole_number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
-from wisecrowd.base import Aggregator, answers_of_rows
+from wisecrowd.base import Aggregator, answers_of_rows, check_features_first
 from wisecrowd.features import row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import scores
@@ -78,6 +78,7 @@ def cross_validate(
     [[0, 30], [1, 30]]
     """
     _check_classifier(model)
+    check_features_first(X, answers)
     whole_number(n_splits, "n_splits", 2)
     ids = row_ids(X, items, len(X))
     if n_splits > len(ids):

@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from wisecrowd._records import NOT_NEGATIVE, PROBA, PSEUDO_COUNT, record
+from wisecrowd._records import (
+    CLOSE,
+    NOT_NEGATIVE,
+    PROBA,
+    PSEUDO_COUNT,
+    Sizes,
+    record,
+)
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.maths import crowd, dirichlet
@@ -54,6 +61,11 @@ class ConfusionMatrices(ByConfusion):
     hit_variance: Annotated[Float[np.ndarray, " A"] | None, NOT_NEGATIVE] = None
     n_compared: Annotated[Float[np.ndarray, " A"] | None, NOT_NEGATIVE] = None
     doubt: Annotated[float, PROBA] = 0.0
+
+    def unfit(self, sizes: Sizes) -> str:
+        """Return what is wrong with matrices from a file: counts begin at the prior."""
+        least = self.prior.sum(-1) * (1 - CLOSE)
+        return "counts is below prior" if (self.counts.sum(-1) < least).any() else ""
 
     @classmethod
     def before_answers(

@@ -53,7 +53,7 @@ def _sides(content: dict[str, Any]) -> str:
     if len(who) > len(content):
         said += (
             " ATTENTION: there are more annotators than items. If it is the other way "
-            "round, turn the object around; a DataFrame with a row per item is "
-            "written so by to_json(orient='index')."
+            "round, as to_json() of a DataFrame with a row per item writes it, pass "
+            "format='wide'."
         )
     return said

@@ -7,6 +7,7 @@ from jaxtyping import Float, Inexact
 from scipy.special import softmax
 
 from wisecrowd._records import (
+    LOG_32,
     NOT_NEGATIVE,
     POSITIVE,
     PROBA,
@@ -20,6 +21,9 @@ from wisecrowd._records import (
 from wisecrowd._types import Array
 from wisecrowd.maths.pool import bounded_log
 from wisecrowd.maths.scaling import Scaling
+
+LEAST_PRECISION = 1e-6
+"""Of the whitened inducing values from a file: before any data it is 1."""
 
 
 @record
@@ -150,7 +154,9 @@ class SparseGP(NamedTuple):
         if not np.allclose(self.precision, turned, atol=1e-3 * largest):
             return "precision is not symmetric"
         least = np.linalg.eigvalsh(self.precision.astype(np.float64)).min()
-        return "" if least > 1e-12 * largest else "precision is not of a covariance"
+        if least <= max(1e-12 * largest, LEAST_PRECISION):
+            return "precision is not of a covariance"
+        return ""
 
 
 # -- the parameters of a kernel from a file -----------------------------------------
@@ -183,7 +189,9 @@ def _check_plain(kernel: Any, params: Any, sizes: Sizes) -> None:
         first, rest = shape[:1], shape[1:]
         if first not in ((1,), (sizes["C"],)) or rest not in ((), (sizes["D"],)):
             raise Unfit(f"{name} has the shape {shape}")
-        check_array(value, name, shape)
+        if len(value) != sizes.setdefault("kernels", len(value)):
+            raise Unfit(f"{name} is of another number of kernels")
+        check_array(value, name, shape, LOG_32)
 
 
 def _check_deep(kernel: Any, gp: SparseGP, sizes: Sizes) -> None:
