@@ -29,7 +29,7 @@ from wisecrowd.annotations.tables import (
     triples_in,
 )
 from wisecrowd.annotations.vocabulary import positions
-from wisecrowd.features import checked_features, checked_target, row_ids
+from wisecrowd.feature_source import checked_features, checked_target, row_ids
 from wisecrowd.fit.collapse import said_of_lost
 from wisecrowd.fit.em import FEW, Steps, climb, least_gain, threads_for
 from wisecrowd.fit.trace import Trace

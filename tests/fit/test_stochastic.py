@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from wisecrowd import InputError
-from wisecrowd.features import PIECE
+from wisecrowd.feature_source import PIECE
 from wisecrowd.fit import stochastic
 from wisecrowd.fit.stochastic import (
     LOOK_BACK,

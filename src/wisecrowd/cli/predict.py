@@ -151,7 +151,7 @@ def _said_of_answers(model: Any, both: Any) -> list[str]:
 def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
     """Return the table with the columns of the fit in order, and what to note."""
     from wisecrowd._checks import counted, listed
-    from wisecrowd.features import in_order_of_fit
+    from wisecrowd.feature_source import in_order_of_fit
     from wisecrowd.io.sources import errors_that_name
 
     fitted = getattr(model, "feature_names_in_", None)

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from wisecrowd._checks import InputError
-from wisecrowd.features import PIECE
+from wisecrowd.feature_source import PIECE
 from wisecrowd.fit.trace import Trace
 
 MAX_CHUNK = 100  # steps between two updates of what is not learned by steps

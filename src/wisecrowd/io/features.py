@@ -17,7 +17,7 @@ from wisecrowd._checks import InputError, listed, named, vocabulary_values
 from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
-from wisecrowd.features import not_finite
+from wisecrowd.feature_source import not_finite
 from wisecrowd.io.columns import retyped
 from wisecrowd.io.contents import parse_options, table_trouble
 from wisecrowd.io.feature_columns import (

@@ -12,7 +12,7 @@ from wisecrowd._checks import InputError, whole_number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import Aggregator, answers_of_rows
-from wisecrowd.features import row_ids
+from wisecrowd.feature_source import row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import scores
 from wisecrowd.results.findings import SCORES

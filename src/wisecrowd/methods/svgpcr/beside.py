@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from wisecrowd.answers import Answers
-from wisecrowd.features import FeatureSource
+from wisecrowd.feature_source import FeatureSource
 from wisecrowd.fit.deep import ADAM, blank_adam
 from wisecrowd.fit.soft_labels import in_own_space, out_of_fold, regression
 from wisecrowd.maths.deep import crowd_layers

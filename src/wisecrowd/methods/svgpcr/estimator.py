@@ -18,7 +18,7 @@ from wisecrowd.base import (
     Published,
     WithConfusionMatrices,
 )
-from wisecrowd.features import InMemory, checked_features
+from wisecrowd.feature_source import InMemory, checked_features
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.processes import check_not_forked

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from wisecrowd.answers import Answers
-from wisecrowd.features import FeatureSource, InMemory, filled
+from wisecrowd.feature_source import FeatureSource, InMemory, filled
 from wisecrowd.fit.stochastic import Schedule, Watched
 from wisecrowd.fit.training import Plan, StepBudget
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp

@@ -13,7 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from wisecrowd.features import filled
+from wisecrowd.feature_source import filled
 from wisecrowd.fit.stochastic import LOOK_BACK, Pace, Place, Watched, watched_items
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import class_posterior, links, sparse_gp

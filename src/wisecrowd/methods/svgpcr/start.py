@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
 
 from wisecrowd.annotations import Annotations
-from wisecrowd.features import FeatureSource, filled
+from wisecrowd.feature_source import FeatureSource, filled
 from wisecrowd.fit.consensus import MAX_ITERATIONS, Agreed, agreed
 from wisecrowd.fit.deep import Crowd, Items, Rates, Recipe, trained
 from wisecrowd.fit.stochastic import Run, Schedule
