@@ -18,8 +18,8 @@ def predict(
         Path | None,
         opt.argument(
             "[FEATURES]",
-            "Features of the new items: npy, npz, CSV, Parquet or HDF5. For a run of "
-            "fit only.",
+            "Features of the new items: npy, npz, CSV, Parquet or HDF5, or a folder "
+            "of npy or Parquet files. For a run of fit only.",
         ),
     ] = None,
     *,
@@ -132,6 +132,8 @@ def _table(model: Any, path: Path, reading: opt.Reading) -> Any:
     table = inputs.features_from(path, reading)
     fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
     chosen = reading["columns"] or reading["leave_out"]
+    if path.is_dir() and fitted and table.names and not chosen:
+        return inputs.features_from(path, reading, fitted)  # in the order of the fit
     if chosen or not any(name in table.left_out for name in fitted):
         return table
     return inputs.features_from(path, reading, fitted)
