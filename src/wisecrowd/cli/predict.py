@@ -132,7 +132,7 @@ def _table(model: Any, path: Path, reading: opt.Reading) -> Any:
     table = inputs.features_from(path, reading)
     fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
     chosen = reading["columns"] or reading["leave_out"]
-    if path.is_dir() and fitted and table.names and not chosen:
+    if path.is_dir() and fitted and table.names:
         return inputs.features_from(path, reading, fitted)  # in the order of the fit
     if chosen or not any(name in table.left_out for name in fitted):
         return table
