@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 N_ANNOTATORS, N_CLASSES, PER_ITEM, CHUNK = 100, 5, 3, 10_000
 APART = 1.0  # distance of the class centres, in all features together
@@ -79,7 +80,7 @@ def answers_of(n_items: int, n_features: int) -> tuple:
     return truth, wc.Annotations.from_triples(item, who, answer, drop_repeats="first")
 
 
-def fit(path: Path, n_items: int, n_features: int, how: str, max_epochs: int) -> None:
+def fit(path: Path, n_items: int, n_features: int, how: str, **settings: Any) -> None:
     """Fit, and print what it took."""
     import wisecrowd as wc
 
@@ -89,7 +90,7 @@ def fit(path: Path, n_items: int, n_features: int, how: str, max_epochs: int) ->
     else:
         X = wc.features(path) if how == "disk" else wc.read_features(path)[0]
     before, began = peak_mb(), time.perf_counter()
-    model = wc.SVGPCR(max_epochs=max_epochs, tol=None, progress=False).fit(X, answers)
+    model = wc.SVGPCR(tol=None, progress=False, **settings).fit(X, answers)
     seconds = time.perf_counter() - began
     used = os.times()
     found = {
@@ -120,6 +121,8 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--file", choices=["npy", "parquet"], default="npy")
     parser.add_argument("--max-epochs", type=int, default=1)
+    parser.add_argument("--inducing", type=int, default=100)
+    parser.add_argument("--no-networks", action="store_true")
     parser.add_argument("--how", nargs="*", default=["disk", "two"],
                         choices=["disk", "two", "memory", "write"])  # fmt: skip
     parser.add_argument("--child", action="store_true")
@@ -130,7 +133,10 @@ if __name__ == "__main__":
     if given.child and given.how == ["write"]:
         write(path, n, d)
     elif given.child:
-        fit(path, n, d, given.how[0], given.max_epochs)
+        fit(
+            path, n, d, given.how[0], max_epochs=given.max_epochs,
+            n_inducing=given.inducing, networks=not given.no_networks,
+        )  # fmt: skip
     else:
         hows = given.how if path.exists() else ["write", *given.how]
         for how in hows:

@@ -184,8 +184,8 @@ class OnDisk:
             ahead = self._ahead.get(block)
             found = self._read(block, own) if ahead is None else ahead.result()[own]
             out[here] = found
-        for block in [b for b in self._ahead if b not in self._wanted]:
-            del self._ahead[block]
+            if block not in self._wanted:
+                self._ahead.pop(block, None)
         return out.reshape(*rows.shape, self.n_features)
 
     def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
