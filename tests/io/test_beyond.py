@@ -133,7 +133,7 @@ def test_what_is_no_such_file_is_refused(tmp_path):
 
 
 def test_a_row_group_too_large_for_a_block_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(beyond, "MOST_BLOCK", 100)
+    monkeypatch.setattr(beyond, "MOST_BLOCK", 50)
     folder = written(tmp_path / "f", in_vectors)
     with pytest.raises(wc.InputError, match="row_group_size="):
         wc.features(folder)
