@@ -191,8 +191,8 @@ def without_data(message: str) -> str:
 
 
 def in_order_of_fit(
-    X: Array, names: Sequence[str], fitted: Sequence[str]
-) -> tuple[Array, list[str]]:
+    X: Any, names: Sequence[str], fitted: Sequence[str]
+) -> tuple[Any, list[str]]:
     """Return the columns that a fit had, in its order, and the names of the others.
 
     `names` are those of the columns of X, `fitted` those at the fit, in order.

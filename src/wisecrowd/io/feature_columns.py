@@ -118,11 +118,10 @@ def index_columns(schema: Any) -> list[Any]:
 
 
 class Chosen(NamedTuple):
-    """Which columns are the features, the ids, and the columns that are left out."""
+    """Which columns are the features, the ids of the rows, and what is left out."""
 
     columns: list[str]
     of_vectors: bool  # one column, whose values are vectors
-    id_column: str | None
     ids: Array | None
     left_out: dict[str, str]
 
@@ -163,7 +162,7 @@ def chosen_columns(columns: Columns, asked: Asked) -> Chosen:
         name = _vector_name(columns, vectors, key)
         ids = None if named is None else _values(columns.column(named))
         unused = {n: "not the vectors" for n in others if n != name}
-        return Chosen([name], True, named, ids, unused)
+        return Chosen([name], True, ids, unused)
     if text:
         raise InputError(
             f"{len(text)} columns hold no numbers: "
@@ -223,7 +222,7 @@ def _columns_of_numbers(
             f"there is no feature in it. Left out: {shown or 'nothing'}. To use such a "
             f"column all the same, name it with columns=."
         )
-    return Chosen(names, False, named, ids, unused)
+    return Chosen(names, False, ids, unused)
 
 
 # -- inside ---------------------------------------------------------------------
