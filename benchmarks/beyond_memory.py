@@ -122,6 +122,7 @@ if __name__ == "__main__":
     parser.add_argument("--file", choices=["npy", "parquet"], default="npy")
     parser.add_argument("--max-epochs", type=int, default=1)
     parser.add_argument("--inducing", type=int, default=100)
+    parser.add_argument("--batch-size", type=int, default=500)
     parser.add_argument("--no-networks", action="store_true")
     parser.add_argument("--how", nargs="*", default=["disk", "two"],
                         choices=["disk", "two", "memory", "write"])  # fmt: skip
@@ -135,7 +136,7 @@ if __name__ == "__main__":
     elif given.child:
         fit(
             path, n, d, given.how[0], max_epochs=given.max_epochs,
-            n_inducing=given.inducing, networks=not given.no_networks,
+            n_inducing=given.inducing, batch_size=given.batch_size, networks=not given.no_networks,
         )  # fmt: skip
     else:
         hows = given.how if path.exists() else ["write", *given.how]
