@@ -134,10 +134,13 @@ if __name__ == "__main__":
     if given.child and given.how == ["write"]:
         write(path, n, d)
     elif given.child:
-        fit(
-            path, n, d, given.how[0], max_epochs=given.max_epochs,
-            n_inducing=given.inducing, batch_size=given.batch_size, networks=not given.no_networks,
-        )  # fmt: skip
+        settings = {
+            "max_epochs": given.max_epochs,
+            "n_inducing": given.inducing,
+            "batch_size": given.batch_size,
+            "networks": not given.no_networks,
+        }
+        fit(path, n, d, given.how[0], **settings)
     else:
         hows = given.how if path.exists() else ["write", *given.how]
         for how in hows:

@@ -291,5 +291,4 @@ def test_a_folder_is_read_in_pieces_and_gives_the_run_of_one_file(
         found.append(where.read_text())
     assert found[0] == found[1]
     left = run(*command, *QUICK, "--leave-out-items", folder / "gold.csv", "--force")
-    assert left.exit_code == 2
-    assert "features in memory only" in one_sentence(left)
+    one_sentence(left, "features in memory only")
