@@ -222,7 +222,7 @@ def source(
     """Return the source of these parts, with the ids of all rows."""
     n_rows = sum(part.n_rows for part in parts)
     ids = ids_of_rows(about.pop("ids", None), asked, n_rows)
-    stamp = [(file.path, file.size, file.time) for file in files]
+    stamp = [(Path(file.path).name, file.size, file.time) for file in files]
     return OnDisk(
         path,
         parts,
