@@ -2,6 +2,7 @@ from . import datasets as datasets
 from . import metrics as metrics
 from ._checks import InputError as InputError
 from .annotations import Annotations as Annotations
+from .io.beyond import features as features
 from .io.features import read_features as read_features
 from .io.gold import matched_gold as matched_gold
 from .io.gold import read_gold as read_gold

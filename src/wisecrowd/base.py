@@ -29,7 +29,13 @@ from wisecrowd.annotations.tables import (
     triples_in,
 )
 from wisecrowd.annotations.vocabulary import positions
-from wisecrowd.features import checked_features, checked_target, row_ids
+from wisecrowd.feature_source import (
+    FeatureSource,
+    checked_features,
+    checked_target,
+    n_rows,
+    row_ids,
+)
 from wisecrowd.fit.collapse import said_of_lost
 from wisecrowd.fit.em import FEW, Steps, climb, least_gain, threads_for
 from wisecrowd.fit.trace import Trace
@@ -251,7 +257,11 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         return annotations
 
     def _learn(
-        self, annotations: Annotations, fit: Callable[[Annotations, Any], Any]
+        self,
+        annotations: Annotations,
+        fit: Callable[[Annotations, Any], Any],
+        *,
+        as_given: bool = False,
     ) -> None:
         """Fit to the items in the order of their names, and remember them as given.
 
@@ -265,21 +275,23 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         fit : function
             From the answers in order, and which rows these are, to what was learned
             and the trace.
+        as_given : bool
+            Whether the items stay in their order: that of files beyond memory.
         """
         annotations = replace(annotations, codes=annotations.codes.ordered())
         order = np.argsort(annotations.items, kind="stable")
-        if (order[1:] > order[:-1]).all():
+        if as_given or (order[1:] > order[:-1]).all():
             learned, trace = fit(annotations, slice(None))
             self._remember(annotations, learned, trace)
             return
         in_order = annotations.subset(items=annotations.items[order])
         learned, trace = fit(in_order, order)
         self._remember(in_order, learned, trace)
-        self.items_, as_given = annotations.items, np.argsort(order)
-        proba = self.learned_.proba[as_given]
+        self.items_, back = annotations.items, np.argsort(order)
+        proba = self.learned_.proba[back]
         self.learned_ = self.learned_._replace(proba=proba)
         for name in self.per_item:
-            setattr(self, name, getattr(self, name)[as_given])
+            setattr(self, name, getattr(self, name)[back])
 
     def _check_file(self, sizes: Sizes) -> None:
         """Raise `Unfit` for what annotations of a model from a file do not say."""
@@ -432,7 +444,7 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         annotations: Any,
         log_prior: Array,
         *,
-        features: Array | None = None,
+        features: Any = None,
     ) -> Any:
         """Return class probabilities of new items, given their answers.
 
@@ -444,6 +456,11 @@ class CrowdModel(Shown, BaseEstimator, ABC):
         known = positions(given.annotators, self.annotators_)
         skills = self._skills().chosen(known)
         if isinstance(skills, SeeingSkills) and features is not None:
+            if isinstance(features, FeatureSource):
+                raise InputError(
+                    f"{type(self).__name__} reads the features of items with answers "
+                    f"at once. Give X in memory: wisecrowd.read_features(path)."
+                )
             skills = skills.seeing(features)
         if (known < 0).mean() > 0.5 and not isinstance(skills, Votes):
             warnings.warn(
@@ -727,6 +744,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
     """
 
     n_features_in_: Annotated[int, Limits(least=1.0)]
+    fits_in_pieces: ClassVar[bool] = False  # from features beyond memory
 
     def fit(
         self: AnyClassifier,
@@ -744,7 +762,8 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         Parameters
         ----------
         X : array or DataFrame (N, D)
-            Features, one row per item. Items without an answer are welcome.
+            Features, one row per item. Items without an answer are welcome. SVGPCR and
+            SVGP also take features beyond memory, :func:`wisecrowd.features`.
         y : Annotations, long table, triples, (N, A) matrix or 1-D target
             The answers. Whatever has columns (pandas, polars, pyarrow, ...) is a long
             table. A one-dimensional target is one annotator.
@@ -757,14 +776,20 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         """
         check_features_first(X, y)
         features = checked_features(self, X, reset=True)
-        ids = row_ids(X, items, len(features))
+        ids = row_ids(X, items, n_rows(features))
         columns = {"item": item, "annotator": annotator, "answer": answer}
         annotations = self._checked(answers_of_rows(y, ids, **columns), gold)
-        self._learn(annotations, lambda part, rows: self._fit(features[rows], part))
+        if isinstance(features, FeatureSource):
+            in_pieces: Any = features
+            self._learn(
+                annotations, lambda part, _: self._fit(in_pieces, part), as_given=True
+            )
+        else:
+            self._learn(annotations, lambda part, rows: self._fit(features[rows], part))
         return self
 
     @abstractmethod
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Any]:
+    def _fit(self, X: Any, annotations: Annotations) -> tuple[Learned, Any]:
         """Return what was learned, and the trace."""
 
     def _predict_proba(self, X: Array) -> Array:
@@ -785,7 +810,7 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         Parameters
         ----------
         X : array or DataFrame (n, D)
-            Features of the new items.
+            Features of the new items, or :func:`wisecrowd.features` beyond memory.
         annotations : Annotations, long table, triples or (n, A) matrix, optional
             Answers on some of them. An annotator who was not there at the fit is
             described by the prior.
@@ -794,8 +819,12 @@ class CrowdClassifier(ClassifierMixin, CrowdModel):
         """
         check_is_fitted(self)
         features = checked_features(self, X, reset=False)
-        ids = row_ids(X, items, len(features))
-        proba = self._predict_proba(features)
+        ids = row_ids(X, items, n_rows(features))
+        if isinstance(features, FeatureSource):
+            pieces = [self._predict_proba(piece) for _, piece in features.pieces()]
+            proba = np.concatenate(pieces)
+        else:
+            proba = self._predict_proba(features)
         if annotations is None:
             return proba
         # Far from the items of the fit it can round to 0, of which no log is finite.

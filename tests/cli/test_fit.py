@@ -260,3 +260,35 @@ def test_a_fit_that_was_stopped_far_from_convergence_is_a_note(run, folder):
     assert "note: The fit was stopped after 3 steps, far from convergence" in said
     assert "Raise --epochs, or leave it out." in said
     assert "Raise max_epochs=" in json.loads(result.stdout)["notes"][-1]
+
+
+def test_a_folder_is_read_in_pieces_and_gives_the_run_of_one_file(
+    fitted, folder, tmp_path, run
+):
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    table = pd.read_parquet(folder / "features.parquet").sort_values("item")
+    for i, rows in enumerate((slice(0, 25), slice(25, 60))):
+        table[rows].to_parquet(parts / f"{i}.parquet", index=False)
+    out = tmp_path / "run"
+    command = ("fit", folder / "answers.csv", "--features", parts, "--out", out)
+    done = run(*command, *QUICK)
+    assert done.exit_code == 0, done.output
+    assert f"{parts}: 60 items, 2 features: 'x', 'y' (with ids)" in done.stderr
+
+    def probabilities(of):
+        found = pd.read_parquet(of / "labels.parquet").set_index("item").sort_index()
+        return found.filter(like="p_").to_numpy()
+
+    assert_allclose(probabilities(out), probabilities(fitted[0]), atol=1e-6)
+    turned = tmp_path / "turned"
+    turned.mkdir()
+    table[["y", "item", "x"]].to_parquet(turned / "0.parquet", index=False)
+    found = []
+    for new in (parts, turned):
+        where = tmp_path / f"{new.name}.csv"
+        assert run("predict", out, new, "--out", where, "-q").exit_code == 0
+        found.append(where.read_text())
+    assert found[0] == found[1]
+    left = run(*command, *QUICK, "--leave-out-items", folder / "gold.csv", "--force")
+    one_sentence(left, "features in memory only")

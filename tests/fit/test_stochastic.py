@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from wisecrowd import InputError
-from wisecrowd.features import PIECE
+from wisecrowd.blocks import Blocks
+from wisecrowd.feature_source import PIECE
 from wisecrowd.fit import stochastic
 from wisecrowd.fit.stochastic import (
     LOOK_BACK,
@@ -122,6 +123,33 @@ def test_few_items_are_all_watched_and_of_many_a_fixed_sample():
     assert (np.diff(some) > 0).all()
     assert_array_equal(some, watched_items(3 * PIECE, 0))
     assert (some != watched_items(3 * PIECE, 1)).any()
+
+
+class InBlocks(Mean):
+    """The same from a source in blocks: it notes what it expects, and what it gets."""
+
+    def __init__(self, blocks):
+        super().__init__()
+        self.blocks, self.log = blocks, []
+
+    def expect(self, rows):
+        self.log.append(rows)
+
+    def steps(self, state, rows, pace):
+        self.log.append(rows)
+        return super().steps(state, rows, pace)
+
+
+def test_the_rows_of_the_next_chunk_are_expected_before_the_steps_of_this_one():
+    task = InBlocks(Blocks(np.arange(0, N + 1, 25), together=2))
+    schedule = Schedule(n_steps=30, batch_size=20, chunk=10)
+    fitted(task, schedule)
+    expected, taken = task.log[::2], task.log[1::2]
+    for next_one, rows in zip(expected, taken[1:], strict=False):
+        assert_array_equal(next_one, rows)
+    assert [rows.size for rows in expected] == [200, 200, 0]
+    first_windows = np.unique(taken[0][:2] // 25)  # 40 items of 50
+    assert len(first_windows) == 2
 
 
 # -- the schedule --------------------------------------------------------------------

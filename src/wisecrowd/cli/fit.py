@@ -77,7 +77,8 @@ def fit(
         Path,
         opt.option(
             "--features -f FILE",
-            "Features: npy, npz, CSV, Parquet or HDF5, one row per item.",
+            "Features: npy, npz, CSV, Parquet or HDF5, one row per item. A folder of "
+            "npy or Parquet files is read in pieces, for features beyond memory.",
             show_default=False,
         ),
     ],

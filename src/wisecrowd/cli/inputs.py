@@ -111,8 +111,11 @@ def files_of(reading: Reading, *paths: Path | Sequence[Path] | None) -> list[Pat
 def features_from(
     path: Path, reading: Reading, columns: Sequence[str] | None = None
 ) -> "FeatureTable":
-    """Read the features: the columns given, or those that the options name."""
-    from wisecrowd.io.join import read_feature_table
+    """Read the features: the columns given, or those that the options name.
+
+    Those in a folder are taken to be beyond memory, and opened only.
+    """
+    from wisecrowd.io.join import opened_feature_table, read_feature_table
 
     ids = reading["ids"]
     is_file = ids is not None and Path(ids).expanduser().is_file()
@@ -122,7 +125,8 @@ def features_from(
             f"file with the ids of its rows."
         )
     try:
-        return read_feature_table(
+        read = opened_feature_table if path.is_dir() else read_feature_table
+        return read(
             path,
             item=None if is_file else ids,
             ids=ids if is_file else None,

@@ -18,8 +18,8 @@ def predict(
         Path | None,
         opt.argument(
             "[FEATURES]",
-            "Features of the new items: npy, npz, CSV, Parquet or HDF5. For a run of "
-            "fit only.",
+            "Features of the new items: npy, npz, CSV, Parquet or HDF5, or a folder "
+            "of npy or Parquet files. For a run of fit only.",
         ),
     ] = None,
     *,
@@ -132,6 +132,8 @@ def _table(model: Any, path: Path, reading: opt.Reading) -> Any:
     table = inputs.features_from(path, reading)
     fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
     chosen = reading["columns"] or reading["leave_out"]
+    if path.is_dir() and fitted and table.names:
+        return inputs.features_from(path, reading, fitted)  # in the order of the fit
     if chosen or not any(name in table.left_out for name in fitted):
         return table
     return inputs.features_from(path, reading, fitted)
@@ -151,7 +153,7 @@ def _said_of_answers(model: Any, both: Any) -> list[str]:
 def _arranged(model: Any, table: Any) -> tuple[Any, list[str]]:
     """Return the table with the columns of the fit in order, and what to note."""
     from wisecrowd._checks import counted, listed
-    from wisecrowd.features import in_order_of_fit
+    from wisecrowd.feature_source import in_order_of_fit
     from wisecrowd.io.sources import errors_that_name
 
     fitted = getattr(model, "feature_names_in_", None)

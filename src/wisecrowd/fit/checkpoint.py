@@ -22,6 +22,7 @@ from wisecrowd._checks import InputError
 from wisecrowd._files import remove_leftovers, write_whole
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
+from wisecrowd.feature_source import FeatureSource
 from wisecrowd.fit.stochastic import Run
 
 FORMAT = "wisecrowd-checkpoint-1"
@@ -54,7 +55,7 @@ class Checkpoint:
     _last: float = field(default_factory=time.monotonic, init=False)
 
     @classmethod
-    def of(cls, settings: Any, X: Array, answers: Answers, gold: Array) -> "Checkpoint":
+    def of(cls, settings: Any, X: Any, answers: Answers, gold: Array) -> "Checkpoint":
         """Return the checkpoint that an estimator's settings ask for."""
         if settings.checkpoint is None:
             return NOWHERE
@@ -138,8 +139,13 @@ def is_checkpoint(path: Path) -> bool:
     return not head or b'{"__metadata__":' in head[:64]
 
 
-def fingerprint(settings: Any, X: Array, answers: Answers, gold: Array) -> str:
-    """Return a hash of what a fit depends on: settings, features, answers, gold."""
+def fingerprint(settings: Any, X: Any, answers: Answers, gold: Array) -> str:
+    """Return a hash of what a fit depends on: settings, features, answers, gold.
+
+    Features beyond memory are known by the sizes and times of their files.
+    """
+    if isinstance(X, FeatureSource):
+        X = np.frombuffer(getattr(X, "stamp", "").encode(), np.uint8)
     known = settings.get_params(deep=False)
     relevant = {k: spelled(v) for k, v in sorted(known.items()) if k not in IRRELEVANT}
     found = hashlib.sha256(json.dumps([type(settings).__name__, relevant]).encode())

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from threadpoolctl import threadpool_limits
 
 from wisecrowd.answers import Answers
-from wisecrowd.features import PIECE, FeatureSource, filled
+from wisecrowd.feature_source import PIECE, FeatureSource, filled
 from wisecrowd.fit import training
 from wisecrowd.fit.checkpoint import NOWHERE, Checkpoint
 from wisecrowd.fit.flat_answers import flat_rows, held_out_items

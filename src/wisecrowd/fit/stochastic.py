@@ -6,7 +6,8 @@ of its optimiser. *The run* is the state and how far the schedule is: saving it 
 checkpoint, and continuing from it is a resumed fit.
 
 The rows of a step follow from the seed and the number of the step alone. So a run that
-was interrupted goes on exactly as if it had not been.
+was interrupted goes on exactly as if it had not been. Of features beyond memory, whole
+blocks come together, and are read while the steps before them are taken.
 """
 
 import math
@@ -19,7 +20,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from wisecrowd._checks import InputError
-from wisecrowd.features import PIECE
+from wisecrowd.blocks import Blocks
+from wisecrowd.feature_source import PIECE
 from wisecrowd.fit.trace import Trace
 
 MAX_CHUNK = 100  # steps between two updates of what is not learned by steps
@@ -28,6 +30,7 @@ WINDOW = 40  # steps, for which a gain of the bound is given
 LOOK_BACK = 20  # steps over which it is measured
 RAMP = 20  # steps in which the rates come up to their full height
 MAX_FAILURES = 3
+NOTHING = np.empty((0, 0), int)  # rows
 MIN_SHARE = 0.1  # of a time limit, which is left for the steps
 
 
@@ -64,6 +67,18 @@ class Task(Protocol):
 
     def what_is_wrong(self) -> str:
         """Return what to say if smaller steps are not finite either."""
+
+
+@runtime_checkable
+class TaskInBlocks(Task, Protocol):
+    """A task whose features may be beyond memory; `blocks` is None if they are not."""
+
+    @property
+    def blocks(self) -> Blocks | None:
+        """Where the blocks of the features are."""
+
+    def expect(self, rows: Int[np.ndarray, "T B"]) -> None:
+        """Begin to read the features of the next chunk of steps."""
 
 
 class Pace(NamedTuple):
@@ -173,23 +188,39 @@ def watched_items(n_items: int, seed: int) -> Int[np.ndarray, " W"]:
 
 
 def rows_of_chunk(
-    seed: int, n_items: int, step: int, chunk: int, batch_size: int
+    seed: int,
+    n_items: int,
+    step: int,
+    chunk: int,
+    batch_size: int,
+    blocks: Blocks | None = None,
 ) -> Int[np.ndarray, "T B"]:
     """Return the items of the next steps: every item once before any again."""
-    first, last = step * batch_size, (step + chunk) * batch_size
-    passes = range(first // n_items, -(-last // n_items))
-    order = [np.random.default_rng([seed, 1 + p]).permutation(n_items) for p in passes]
-    at = first - passes[0] * n_items
-    flat = np.concatenate(order)[at : at + chunk * batch_size]
+    blocks = blocks or Blocks(np.array([0, n_items]))
+    flat = blocks.order(seed, step * batch_size, (step + chunk) * batch_size)
     return flat.reshape(chunk, batch_size)
+
+
+def rows_of_next(
+    task: Task, n_items: int, schedule: Schedule, run: Run
+) -> Int[np.ndarray, "T B"]:
+    """Return the items of the next steps, and let the task expect those after them."""
+    blocks = task.blocks if isinstance(task, TaskInBlocks) else None
+    chunk, batch_size = schedule.chunk, schedule.batch_size
+
+    def rows_at(step: int) -> Int[np.ndarray, "T B"]:
+        return rows_of_chunk(run.seed, n_items, step, chunk, batch_size, blocks)
+
+    if blocks is not None and isinstance(task, TaskInBlocks):
+        after = run.step + chunk
+        task.expect(rows_at(after) if after < run.n_steps else NOTHING)
+    return rows_at(run.step)
 
 
 def advanced(task: Task, n_items: int, schedule: Schedule, run: Run) -> Run:
     """Return the run after one more chunk of steps, and what it led to."""
     began = time.perf_counter()
-    rows = rows_of_chunk(
-        run.seed, n_items, run.step, schedule.chunk, schedule.batch_size
-    )
+    rows = rows_of_next(task, n_items, schedule, run)
     state = task.steps(run.state, rows, schedule.pace(run))
     step = run.step + schedule.chunk
     seen = step * schedule.batch_size >= n_items

@@ -52,21 +52,26 @@ class Parts(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns of a file, read one at a time, whole or in batches of rows."""
+    """The columns of a file, read one at a time, whole or in batches of rows.
+
+    `first` is the number of its first row, if it is a part of a file.
+    """
 
     schema: Any
     n_rows: int
     column: Callable[[str], Any]
     batches: Callable[[str], Iterable[Any]]
+    first: int = 0
 
     @classmethod
-    def of_table(cls, table: Any) -> "Columns":
+    def of_table(cls, table: Any, first: int = 0) -> "Columns":
         """Return the columns of a table in memory."""
         return cls(
             table.schema,
             table.num_rows,
             table.column,
             lambda name: table.column(name).chunks,
+            first,
         )
 
     @classmethod
@@ -112,8 +117,39 @@ def index_columns(schema: Any) -> list[Any]:
     return known if isinstance(known, list) else []
 
 
+class Chosen(NamedTuple):
+    """Which columns are the features, the ids of the rows, and what is left out."""
+
+    columns: list[str]
+    of_vectors: bool  # one column, whose values are vectors
+    ids: Array | None
+    left_out: dict[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features; none for vectors."""
+        return [] if self.of_vectors else self.columns
+
+    def values(self, columns: Columns) -> Array:
+        """Return the features: float32 if all of them are, else float64."""
+        if self.of_vectors:
+            return _vectors(columns, self.columns[0])
+        return _numbers(columns, self.columns)
+
+    def kind(self, schema: Any) -> Any:
+        """Return the type of the features."""
+        kinds = [schema.field(name).type for name in self.columns]
+        return _float_type(*(k.value_type if self.of_vectors else k for k in kinds))
+
+
 def features_and_ids(columns: Columns, asked: Asked) -> Parts:
     """Return the numbers and the ids; `asked.item` is the column of ids, if known."""
+    found = chosen_columns(columns, asked)
+    return Parts(found.values(columns), found.ids, found.names, found.left_out)
+
+
+def chosen_columns(columns: Columns, asked: Asked) -> Chosen:
+    """Return which columns are the features, and the ids."""
     if not columns.n_rows:
         raise InputError("there are no rows in it.")
     key, wanted, leave_out = asked.key, asked.columns, asked.leave_out
@@ -126,7 +162,7 @@ def features_and_ids(columns: Columns, asked: Asked) -> Parts:
         name = _vector_name(columns, vectors, key)
         ids = None if named is None else _values(columns.column(named))
         unused = {n: "not the vectors" for n in others if n != name}
-        return Parts(_vectors(columns, name), ids, [], unused)
+        return Chosen([name], True, ids, unused)
     if text:
         raise InputError(
             f"{len(text)} columns hold no numbers: "
@@ -157,7 +193,7 @@ def _id_and_text(columns: Columns, asked: Asked) -> tuple[str | None, list[str]]
 
 def _columns_of_numbers(
     columns: Columns, named: str | None, others: list[str], asked: Asked
-) -> Parts:
+) -> Chosen:
     wanted = asked.columns
 
     def values(name: str) -> Array:
@@ -186,7 +222,7 @@ def _columns_of_numbers(
             f"there is no feature in it. Left out: {shown or 'nothing'}. To use such a "
             f"column all the same, name it with columns=."
         )
-    return Parts(_numbers(columns, names), ids, names, unused)
+    return Chosen(names, False, ids, unused)
 
 
 # -- inside ---------------------------------------------------------------------
@@ -257,7 +293,8 @@ def _vectors(columns: Columns, name: str) -> Array:
             X = np.empty((columns.n_rows, max(n_values[0], 0)), _float_type(kind))
         odd = np.flatnonzero(n_values != X.shape[1])  # -1 is no vector
         if len(odd):
-            where, n_odd = f"{row + int(odd[0]) + 1:,}", n_values[odd[0]]
+            where = f"{columns.first + row + int(odd[0]) + 1:,}"
+            n_odd = n_values[odd[0]]
             column = f"column {listed([name])}"
             raise InputError(
                 f"row {where} has no vector ({column}). Drop the row."

@@ -17,7 +17,7 @@ from wisecrowd._checks import InputError, listed, named, vocabulary_values
 from wisecrowd._text import unmarked
 from wisecrowd._types import Array
 from wisecrowd.annotations.headers import check_column
-from wisecrowd.features import not_finite
+from wisecrowd.feature_source import not_finite
 from wisecrowd.io.columns import retyped
 from wisecrowd.io.contents import parse_options, table_trouble
 from wisecrowd.io.feature_columns import (
@@ -114,17 +114,18 @@ def features_in(path: str | PathLike[str], asked: Asked) -> Parts:
                 f"Parquet or HDF5 files."
             )
         found = READERS[source.kind](source, asked)
-        ids = found.ids
-        if asked.ids is not None:
-            ids = given_ids(asked.ids, len(found.X))
-        ids = None if ids is None else _checked_ids(ids, len(found.X))
+        ids = ids_of_rows(found.ids, asked, len(found.X))
         return found._replace(X=_checked_features(found.X, ids, found.names), ids=ids)
 
 
 # -- checks ---------------------------------------------------------------------
 
 
-def _checked_ids(items: Array, n_rows: int) -> Array:
+def ids_of_rows(found: Array | None, asked: Asked, n_rows: int) -> Array | None:
+    """Return the ids of the rows: given, or found in the file; one per row."""
+    items = found if asked.ids is None else given_ids(asked.ids, n_rows)
+    if items is None:
+        return None
     if len(items) != n_rows:
         raise InputError(f"there are {len(items):,} item ids for {n_rows:,} rows.")
     ids = vocabulary_values(items, "item")
@@ -167,7 +168,7 @@ def _checked_features(X: Array, items: Array | None, names: list[str]) -> Array:
 
 
 @contextmanager
-def _broken_in_one_sentence() -> Iterator[None]:
+def broken_in_one_sentence() -> Iterator[None]:
     """Say what is wrong with a file of NumPy, whatever error a broken one causes."""
     try:
         yield
@@ -182,18 +183,23 @@ def _broken_in_one_sentence() -> Iterator[None]:
 
 
 def _from_npy(source: Source, asked: Asked) -> Parts:
+    check_one_array(asked)
+    with broken_in_one_sentence():
+        with source.path.open("rb") as file:
+            checked_shape(file, "the array", source.path.stat().st_size)
+        # Mapped first: a shape that the file does not have is then an error.
+        mapped = np.load(source.path, mmap_mode="r", allow_pickle=False)
+        return Parts(np.array(mapped), None, [], {})
+
+
+def check_one_array(asked: Asked) -> None:
+    """Refuse names of columns for an array, which has none."""
     _check_no_columns(asked)
     if asked.item is not None:
         raise InputError(
             f"item={asked.item!r} cannot be used: this is one array, without names. "
             f"Give the ids of its rows as a list, or in a file, with ids=."
         )
-    with _broken_in_one_sentence():
-        with source.path.open("rb") as file:
-            _check_shape(file, "the array", source.path.stat().st_size)
-        # Mapped first: a shape that the file does not have is then an error.
-        mapped = np.load(source.path, mmap_mode="r", allow_pickle=False)
-        return Parts(np.array(mapped), None, [], {})
 
 
 def _check_no_columns(asked: Asked) -> None:
@@ -206,7 +212,7 @@ def _check_no_columns(asked: Asked) -> None:
 
 def _from_npz(source: Source, asked: Asked) -> Parts:
     with (
-        _broken_in_one_sentence(),
+        broken_in_one_sentence(),
         source.path.open("rb") as file,  # opened here: NumPy leaves a broken file open
         np.load(file, allow_pickle=False) as kept,
     ):
@@ -227,24 +233,28 @@ def _check_sizes(archive: Any) -> None:
                 f"which {member.compress_size:,} bytes cannot hold. The file is broken."
             )
         with archive.open(member) as file:
-            _check_shape(file, f"the array {member.filename!r}", member.file_size)
+            checked_shape(file, f"the array {member.filename!r}", member.file_size)
 
 
-def _check_shape(file: Any, what: str, n_stored: int) -> None:
-    """Refuse an array of NumPy whose header declares more bytes than there are."""
+def checked_shape(file: Any, what: str, n_stored: int) -> tuple[Any, bool, Any]:
+    """Return shape, whether columns come first, and type of an array of NumPy.
+
+    Refuse one whose header declares more bytes than there are.
+    """
     version = np.lib.format.read_magic(file)
     header = (
         np.lib.format.read_array_header_1_0
         if version == (1, 0)
         else np.lib.format.read_array_header_2_0
     )
-    shape, _, kind = header(file)
+    shape, by_column, kind = header(file)
     n_bytes = math.prod(shape) * kind.itemsize
     if n_bytes > n_stored and not kind.hasobject:
         raise InputError(
             f"{what} declares the shape {shape}, {n_bytes:,} bytes, and has "
             f"{n_stored:,}. The file is broken."
         )
+    return shape, by_column, kind
 
 
 def _from_hdf5(source: Source, asked: Asked) -> Parts:
@@ -413,16 +423,18 @@ def _from_parquet(source: Source, asked: Asked) -> Parts:
         pq.ParquetFile(source.path, buffer_size=1 << 16, pre_buffer=False) as file,
     ):
         columns = Columns.of_parquet(file)
-        known = columns.schema.names
-        if asked.item is not None:
-            check_column(asked.item, known, "item")
-        index = [
-            name for name in index_columns(columns.schema) if isinstance(name, str)
-        ]
-        item = index[0] if len(index) == 1 and index[0] in known else None
-        free = [name for name in known if name not in (asked.columns or ())]
-        item = asked.item or item or usual_id_name(free)
-        return features_and_ids(columns, asked._replace(item=item))
+        return features_and_ids(columns, asked_of_parquet(columns, asked))
+
+
+def asked_of_parquet(columns: Columns, asked: Asked) -> Asked:
+    """Return what was asked for, with the column of ids: named, an index, or usual."""
+    known = columns.schema.names
+    if asked.item is not None:
+        check_column(asked.item, known, "item")
+    index = [name for name in index_columns(columns.schema) if isinstance(name, str)]
+    item = index[0] if len(index) == 1 and index[0] in known else None
+    free = [name for name in known if name not in (asked.columns or ())]
+    return asked._replace(item=asked.item or item or usual_id_name(free))
 
 
 READERS: dict[str, Callable[[Source, Asked], Parts]] = {

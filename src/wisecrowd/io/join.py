@@ -5,7 +5,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from wisecrowd._checks import (
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.annotations.vocabulary import positions
+from wisecrowd.blocks import OnDisk
+from wisecrowd.io.beyond import features
 from wisecrowd.io.feature_columns import Asked
 from wisecrowd.io.features import features_in
 from wisecrowd.io.ids import GivenIds, read_ids
@@ -35,7 +37,7 @@ class FeatureTable(NamedTuple):
     ----------
     path : Path
         The file.
-    X : array (N, D)
+    X : array (N, D), or OnDisk
         The features, one row per item.
     items : array of length N
         The ids: those in the file, or the row numbers 0, 1, 2, ...
@@ -48,18 +50,21 @@ class FeatureTable(NamedTuple):
     """
 
     path: Path
-    X: Array
+    X: Any
     items: Array
     with_ids: bool
     names: list[str] | None = None
     left_out: Mapping[str, str] = MappingProxyType({})
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> Any:
         """Return the features as a DataFrame: ids are its index, names its columns.
 
         Pass it to ``fit`` and ``predict_proba``: they join answers by the index, and
         compare the names of the columns. Without names, the columns are numbered.
+        Features beyond memory stay what they are, and can be passed too.
         """
+        if isinstance(self.X, OnDisk):
+            return self.X
         return pd.DataFrame(self.X, index=self.items, columns=self.names, copy=False)
 
     def __str__(self) -> str:
@@ -119,6 +124,15 @@ def read_feature_table(
         names=found.names or None,
         left_out=found.left_out,
     )
+
+
+def opened_feature_table(path: str | PathLike[str], **asked: Any) -> FeatureTable:
+    """Open features beyond memory as the command line does.
+
+    See :func:`wisecrowd.features` for `path` and `asked`.
+    """
+    X = features(path, **asked)
+    return FeatureTable(Path(path), X, X.items, X.with_ids, X.names, X.left_out)
 
 
 def item_hints(annotations: Annotations) -> list[str]:
@@ -184,6 +198,12 @@ def without_items(
         if (of_answers >= 0).all():
             raise InputError("it names all items, so that nothing is left to fit.")
     if table is not None:
+        if isinstance(table.X, OnDisk):
+            raise InputError(
+                f"{path}: items can be left out of features in memory only, and "
+                f"{table.path} is a folder. Give one file of features, or leave their "
+                f"rows out of the folder."
+            )
         keep = found[1] < 0
         table = table._replace(X=table.X[keep], items=table.items[keep])
     left = annotations.subset(items=annotations.items[of_answers < 0])

@@ -1,6 +1,7 @@
 """From the user's units to a model's: what features are divided by."""
 
-from typing import Annotated, NamedTuple
+from functools import reduce
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -8,6 +9,7 @@ from jaxtyping import Float
 from wisecrowd._checks import InputError, one_of
 from wisecrowd._records import POSITIVE, record
 from wisecrowd._types import Array
+from wisecrowd.feature_source import as_source
 
 ROWS = 10_000  # at a time, where all features are visited
 FAR = 1e7  # in the model's units; fourth powers of more would overflow in 32 bits
@@ -39,15 +41,49 @@ class Scaling(NamedTuple):
         return X * self.spread + self.centre
 
 
-def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
-    """Return the centre and the spread of the features.
+class Moments(NamedTuple):
+    """Least and largest value, mean and sum of squared distances of every column."""
+
+    n_items: int
+    low: Float[np.ndarray, " D"]
+    high: Float[np.ndarray, " D"]
+    mean: Float[np.ndarray, " D"]
+    squares: Float[np.ndarray, " D"]
+
+    @classmethod
+    def of(cls, X: Float[np.ndarray, "n D"]) -> "Moments":
+        """Return those of some items, in 64 bits."""
+        mean = X.mean(0, dtype=np.float64)
+        low, high = X.min(0).astype(np.float64), X.max(0).astype(np.float64)
+        return cls(len(X), low, high, mean, ((X - mean) ** 2).sum(0))
+
+    def and_of(self, other: "Moments") -> "Moments":
+        """Return those of both together (Chan, Golub and LeVeque 1983)."""
+        n_items = self.n_items + other.n_items
+        apart = other.mean - self.mean
+        between = apart**2 * (self.n_items * other.n_items / n_items)
+        return Moments(
+            n_items,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.mean + apart * (other.n_items / n_items),
+            self.squares + other.squares + between,
+        )
+
+
+def scaling(X: Any, kind: str) -> Scaling:
+    """Return the centre and the spread of features: an array, or a source.
 
     Features of one kind, such as pixels or the outputs of a network, are divided by
     one number: dividing each by its own spread would blow up those that hardly vary.
     Features in different units are divided each by its own. Constant ones become zero.
     """
     one_of(kind, SCALINGS, "scaling")
-    largest = np.maximum(X.max(0), -X.min(0)).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):  # too large: said below
+        found = reduce(
+            Moments.and_of, (Moments.of(X) for _, X in as_source(X).pieces())
+        )
+    largest = np.maximum(found.high, -found.low)
     most = FAR if kind == "none" else LARGEST
     if (largest > most).any():
         column = int(np.argmax(largest))
@@ -56,13 +92,13 @@ def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
             f"takes up to {most:g}. Give the features in a larger unit"
             f"{', or use another scaling' if kind == 'none' else ''}."
         )
-    centre, spread = mean_and_spread(X)
+    centre, spread = found.mean, np.sqrt(found.squares / found.n_items)
     if kind == "none":
         return Scaling(np.zeros_like(centre), np.ones_like(spread))
     # What rounding leaves of a constant column is no spread.
     varies = spread > 1e-7 * np.maximum(largest, np.finfo(float).tiny)
     if not varies.any():
-        _check_constant(X)
+        _check_constant(found)
         return Scaling(centre, np.ones_like(spread))
     common = np.sqrt((spread[varies] ** 2).mean())
     # The lower of two: the mean of one small and one huge would be alike to the huge.
@@ -73,25 +109,13 @@ def scaling(X: Float[np.ndarray, "N D"], kind: str) -> Scaling:
     return Scaling(centre, np.where(varies, spread, 1.0))
 
 
-def _check_constant(X: Float[np.ndarray, "N D"]) -> None:
+def _check_constant(found: Moments) -> None:
     """Refuse features that vary, but so little that their squares are zero."""
-    varies = np.flatnonzero((X.max(0) > X.min(0)) & (abs(X).max(0) < 1 / LARGEST))
+    largest = np.maximum(found.high, -found.low)
+    varies = np.flatnonzero((found.high > found.low) & (largest < 1 / LARGEST))
     if len(varies):
         raise InputError(
             f"column {varies[0]} of X varies, but all its values are below "
             f"{1 / LARGEST:g}, too small to be squared. Give the features in a smaller "
             f"unit."
         )
-
-
-def mean_and_spread(
-    X: Float[np.ndarray, "N D"],
-) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, " D"]]:
-    """Return mean and standard deviation of every column, in 64 bits.
-
-    Some thousand rows at a time: the features are never copied whole.
-    """
-    blocks = [X[i : i + ROWS] for i in range(0, len(X), ROWS)]
-    mean = sum(block.sum(0, dtype=np.float64) for block in blocks) / len(X)
-    squares = sum(((block - mean) ** 2).sum(0) for block in blocks)
-    return mean, np.sqrt(squares / len(X))

@@ -15,7 +15,7 @@ from wisecrowd._checks import number
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, Learned, LearnedByEM, Published
-from wisecrowd.features import checked_features
+from wisecrowd.feature_source import checked_features
 from wisecrowd.fit.em import Steps, Terms, with_bound
 from wisecrowd.maths import ability, logistic
 from wisecrowd.maths import reliability_by_features as reliability

@@ -14,7 +14,7 @@ from wisecrowd._checks import InputError, listed, number, one_of, whole_number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import CrowdClassifier, as_annotations, made_annotations
-from wisecrowd.features import n_rows, row_ids
+from wisecrowd.feature_source import n_rows, row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import SMALLEST_PROBABILITY, scores
 from wisecrowd.registry import METHODS, fitting, method_name

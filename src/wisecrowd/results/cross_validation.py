@@ -12,7 +12,7 @@ from wisecrowd._checks import InputError, whole_number
 from wisecrowd._types import Array, Gold
 from wisecrowd.annotations import Annotations
 from wisecrowd.base import Aggregator, answers_of_rows, check_features_first
-from wisecrowd.features import row_ids
+from wisecrowd.feature_source import FeatureSource, row_ids
 from wisecrowd.io.gold import matched_gold
 from wisecrowd.metrics import scores
 from wisecrowd.results.findings import SCORES
@@ -79,6 +79,11 @@ def cross_validate(
     """
     _check_classifier(model)
     check_features_first(X, answers)
+    if isinstance(X, FeatureSource):
+        raise InputError(
+            "cross_validate takes rows out of X, and X is a source of features on "
+            "disk. Read them into memory: X, items = wisecrowd.read_features(path)."
+        )
     whole_number(n_splits, "n_splits", 2)
     ids = row_ids(X, items, len(X))
     if n_splits > len(ids):

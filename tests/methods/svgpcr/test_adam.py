@@ -14,7 +14,7 @@ import oracles
 import wisecrowd as wc
 from wisecrowd import SVGPCR, InputError
 from wisecrowd.answers import Answers
-from wisecrowd.features import InMemory
+from wisecrowd.feature_source import InMemory
 from wisecrowd.fit import stochastic
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.training import Plan, StepBudget

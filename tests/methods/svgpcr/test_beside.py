@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import oracles
 import wisecrowd as wc
 from wisecrowd.answers import Answers
-from wisecrowd.features import InMemory
+from wisecrowd.feature_source import InMemory
 from wisecrowd.maths.pool import bounded_log
 from wisecrowd.methods.svgpcr.beside import (
     N_FOLDS,

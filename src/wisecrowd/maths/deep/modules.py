@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from wisecrowd._checks import InputError
-from wisecrowd.features import FeatureSource, InMemory, filled
+from wisecrowd.feature_source import FeatureSource, InMemory, filled
 from wisecrowd.maths.networks import ConvNet, Network
 from wisecrowd.maths.temperature import tempered
 

@@ -12,7 +12,7 @@ from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.answers import Answers
 from wisecrowd.base import CrowdClassifier, Learned, Published
-from wisecrowd.features import InMemory
+from wisecrowd.feature_source import InMemory
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.training import TrainingSettings

@@ -23,7 +23,7 @@ from wisecrowd.base import Learned
 from wisecrowd.fit import training
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.flat_answers import flat_rows, room_for
-from wisecrowd.fit.stochastic import Pace, Place, Watched, watched_items
+from wisecrowd.fit.stochastic import Pace, Place, Watched
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.training import Plan
 from wisecrowd.maths import crowd
@@ -235,12 +235,13 @@ class AdamTask(SparseTask):
         )
         return AdamState(params, OPTIMISER.init(params), self.recipe.jitter)
 
-    def batches(self, items: Int[np.ndarray, "T B"]) -> AdamBatch:
+    def batches(self, items: Int[np.ndarray, "T B"], features: Any = None) -> AdamBatch:
         """Return the features and the answers of some items."""
+        if features is None:
+            features = self.data.features.batches(items)
         answers, gold = self.data.answers, self.data.gold
         room = room_for(answers, np.arange(answers.n_items), items.shape[1])
         rows: Any = flat_rows(answers, gold, items, room)
-        features: Any = self.data.features.batches(items)
         which: Any = items.astype("int32")
         return AdamBatch(which, features, rows)
 
@@ -264,8 +265,8 @@ class AdamTask(SparseTask):
 
     def watched(self, state: AdamState) -> Watched:
         """Return the bound on a fixed sample of the items."""
-        at = watched_items(self.recipe.n_items, self.seed)
-        batch = jax.tree.map(lambda part: part[0], self.batches(at[None]))
+        some = self.batches(self.watched_rows[None], self.watched_features[None])
+        batch = jax.tree.map(lambda part: part[0], some)
         prior: Any = self.prior.astype(self.plan.dtype)
         return model.watched(
             *jax.device_get(

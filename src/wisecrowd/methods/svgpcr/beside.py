@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from wisecrowd.answers import Answers
-from wisecrowd.features import FeatureSource
+from wisecrowd.feature_source import FeatureSource
 from wisecrowd.fit.deep import ADAM, blank_adam
 from wisecrowd.fit.soft_labels import in_own_space, out_of_fold, regression
 from wisecrowd.maths.deep import crowd_layers
@@ -245,10 +245,13 @@ class KnownItems(NamedTuple):
         If the process says this about every item without its own answers.
         """
         networks = self.networks(proba)
-        each = [networks.by_kind(X) for _, X in self.features.pieces()]
-        said = np.concatenate(each, axis=2)  # [2, E, N, C]
-        alone = said.mean(1)
-        alone[:, self.rows] = said[:, self.fold, self.rows]
+        alone = np.empty((2, *process.shape))
+        for where, X in self.features.pieces():
+            said = networks.by_kind(X)  # [2, E, piece, C]
+            alone[:, where] = said.mean(1)
+            own = slice(*np.searchsorted(self.rows, (where.start, where.stop)))
+            rows = self.rows[own]
+            alone[:, rows] = said[:, self.fold[own], rows - where.start]
         reach = float(np.linalg.norm(self._of_rows("float64"), axis=1).max())
         parts = [process, *(bounded_log(kind) for kind in alone)]
         suits = [fitted_exponent(p[self.rows], proba[self.rows])[0] for p in parts]

@@ -18,7 +18,7 @@ from wisecrowd.base import (
     Published,
     WithConfusionMatrices,
 )
-from wisecrowd.features import InMemory, checked_features
+from wisecrowd.feature_source import FeatureSource, as_source, checked_features
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.consensus import Agreed
 from wisecrowd.fit.processes import check_not_forked
@@ -63,6 +63,8 @@ class SparseGPClassifier(TrainingSettings, CrowdClassifier):
     epsilon: float | int | str | None = None
     natural_rate: float | int = 0.03
     dtype: str = "float32"
+
+    fits_in_pieces = True
 
     @property
     def epsilon_(self) -> float:
@@ -109,17 +111,24 @@ class SparseGPClassifier(TrainingSettings, CrowdClassifier):
         return recipe_of(*model, self.shared_kernel, n_items)
 
     def _asked(
-        self, X: Array, answers: Answers, gold: Array, posterior: Any, **more: Any
+        self, X: Any, answers: Answers, gold: Array, posterior: Any, **more: Any
     ) -> tuple[Any, Any, Checkpoint]:
         """Return what a fit is given: its plan, its data, and where it is kept."""
-        recipe, budget = self._recipe(len(X), posterior), self._budget(len(X))
-        recipe.kernel.check(X.shape[1])
+        n_items, n_features = X.shape
+        recipe, budget = self._recipe(n_items, posterior), self._budget(n_items)
+        recipe.kernel.check(n_features)
+        if recipe.kernel.embeds and isinstance(X, FeatureSource):
+            raise InputError(
+                "a network under the kernel learns from features in memory, and X is "
+                "a source of features on disk. Choose another kernel, such as 'se', or "
+                "read the features into memory: wisecrowd.read_features(path)."
+            )
         from wisecrowd.methods.svgpcr.model import Data, SparsePlan
 
         keep = Checkpoint.of(self, X, answers, gold)
         scale = scaling(X, self.scaling)
         plan = SparsePlan(
-            run=self._plan(len(X), keep.seed(self._seed())),
+            run=self._plan(n_items, keep.seed(self._seed())),
             budget=budget,
             natural_rate=min(1.0, budget.faster * float(self.natural_rate)),
             learning_rate=budget.faster * float(self.learning_rate),
@@ -129,7 +138,7 @@ class SparseGPClassifier(TrainingSettings, CrowdClassifier):
             dtype=self.dtype,
             **more,
         )
-        features = InMemory(scale.apply(X, self.dtype))
+        features = as_source(X).changed(partial(scale.apply, dtype=self.dtype))
         return plan, Data(features, answers, gold), keep
 
     def _check_file(self, sizes: Sizes) -> None:
@@ -343,7 +352,7 @@ class SVGPCR(Published, WithConfusionMatrices, SparseGPClassifier):
         one_of(self.inference, ("natural", "adam"), "inference")
         one_of(self.networks, (True, False), "networks")
 
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
+    def _fit(self, X: Any, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
         self._check_dependence()
         answers, gold = annotations.codes, annotations.gold_codes
@@ -404,7 +413,7 @@ class SVGP(SparseGPClassifier):
 }""",
     )
 
-    def _fit(self, X: Array, annotations: Annotations) -> tuple[Learned, Trace]:
+    def _fit(self, X: Any, annotations: Annotations) -> tuple[Learned, Trace]:
         self._check_settings()
         check_one_label(annotations)
         codes, gold = annotations.codes, annotations.gold_codes

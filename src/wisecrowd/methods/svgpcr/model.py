@@ -9,7 +9,7 @@ What the annotators say about an item reaches the Gaussian process as one row, i
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,8 +18,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from wisecrowd.answers import Answers
-from wisecrowd.features import FeatureSource, InMemory, filled
-from wisecrowd.fit.stochastic import Schedule, Watched
+from wisecrowd.blocks import Blocks
+from wisecrowd.feature_source import FeatureSource, as_source, filled
+from wisecrowd.fit.stochastic import Schedule, Watched, watched_items
 from wisecrowd.fit.training import Plan, StepBudget
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling
@@ -234,6 +235,26 @@ class SparseTask:
         """Of all that is random."""
         return self.plan.run.seed
 
+    @cached_property
+    def watched_rows(self) -> Int[np.ndarray, " W"]:
+        """The items on which the bound is watched."""
+        return watched_items(self.recipe.n_items, self.seed)
+
+    @cached_property
+    def watched_features(self) -> Float[np.ndarray, "W D"]:
+        """Their features: read once, because they lie all over a file."""
+        return self.data.features.batches(self.watched_rows[None])[0]
+
+    @property
+    def blocks(self) -> Blocks | None:
+        """The blocks of features beyond memory."""
+        return getattr(self.data.features, "blocks", None)
+
+    def expect(self, rows: Int[np.ndarray, "T B"]) -> None:
+        """Begin to read the features of the next chunk of steps."""
+        features: Any = self.data.features
+        features.expect(rows)
+
     def recipe_of(self, state: Any) -> Recipe:
         """Return the recipe with the jitter that was needed."""
         return self.recipe._replace(jitter=float(state.jitter))
@@ -258,8 +279,8 @@ class SparseTask:
 # -- what a fitted process says about new items ---------------------------------------
 
 
-def latent_of_new(recipe: Recipe, gp: SparseGP, X: np.ndarray, dtype: str) -> Any:
-    """Return mean and variance of f, (n, C) each."""
+def latent_of_new(recipe: Recipe, gp: SparseGP, X: Any, dtype: str) -> Any:
+    """Return mean and variance of f, (n, C) each; X is an array or a source."""
     return _by_pieces(_latent, recipe, gp, X, dtype)
 
 
@@ -272,14 +293,14 @@ def _by_pieces(
     function: Callable[..., Any], recipe: Recipe, gp: SparseGP, X: Any, dtype: str
 ) -> list[np.ndarray]:
     recipe = recipe._replace(jitter=gp.jitter)
-    scaled = InMemory(gp.scaling.apply(X, dtype))
+    scaled = as_source(X).changed(partial(gp.scaling.apply, dtype=dtype))
     out = []
     with jax.enable_x64(True):
         natural = sparse_gp.Natural(jnp.asarray(gp.shift), jnp.asarray(gp.precision))
         hyper = jax.tree.map(jnp.asarray, Hyper(gp.kernel, jnp.asarray(gp.inducing)))
         epsilon = jnp.asarray(gp.epsilon, dtype)
         for _, piece in scaled.pieces():
-            rows = jnp.asarray(filled(piece, len(X)))
+            rows = jnp.asarray(filled(piece, scaled.n_items))
             found = function(recipe, natural, hyper, rows, epsilon)
             out.append([np.asarray(part, np.float64)[: len(piece)] for part in found])
     return [np.concatenate(parts) for parts in zip(*out, strict=True)]

@@ -13,8 +13,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from wisecrowd.features import filled
-from wisecrowd.fit.stochastic import LOOK_BACK, Pace, Place, Watched, watched_items
+from wisecrowd.feature_source import filled
+from wisecrowd.fit.stochastic import LOOK_BACK, Pace, Place, Watched
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import class_posterior, links, sparse_gp
 from wisecrowd.methods.svgpcr import model
@@ -363,8 +363,7 @@ class NaturalTask(SparseTask):
 
     def for_watched(self, state: NaturalState) -> tuple[Any, Any]:
         """Return the features and the evidence of the watched items."""
-        at = watched_items(self.recipe.n_items, self.seed)
-        return self.data.features.batches(at[None])[0], self.evidence(state.skills)[at]
+        return self.watched_features, self.evidence(state.skills)[self.watched_rows]
 
     def divergence(self, state: NaturalState) -> Divergence:
         """Return what the skills of the annotators cost."""

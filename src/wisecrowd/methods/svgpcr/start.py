@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from sklearn.cluster import KMeans
 
 from wisecrowd.annotations import Annotations
-from wisecrowd.features import FeatureSource, filled
+from wisecrowd.feature_source import FeatureSource, filled
 from wisecrowd.fit.consensus import MAX_ITERATIONS, Agreed, agreed
 from wisecrowd.fit.deep import Crowd, Items, Rates, Recipe, trained
 from wisecrowd.fit.stochastic import Run, Schedule
@@ -198,7 +198,8 @@ def trained_network(
         Whether to draw a progress bar.
     """
     answered = np.ptp(evidence, axis=1) > 0  # others teach nothing
-    items = Items.of(InThirtyTwoBits(features), answered, HELD_OUT, seed)
+    in_32 = features.changed(lambda X: X.astype(FLOAT, copy=False))
+    items = Items.of(in_32, answered, HELD_OUT, seed)
     with jax.enable_x64(False):
         keys = np.random.default_rng([seed, 3]).integers(
             2**32, size=(3, 2), dtype=np.uint32
@@ -230,23 +231,6 @@ def schedule_of(n_items: int, time_limit: float | None) -> Schedule:
     return Schedule.of(
         n_items, batch, n_steps, tol=None, time_limit=limit, cool_down=COOL_DOWN
     )
-
-
-class InThirtyTwoBits:
-    """Features for a network, whatever their precision."""
-
-    def __init__(self, features: FeatureSource) -> None:
-        self.features = features
-        self.n_items, self.n_features = features.n_items, features.n_features
-
-    def batches(self, rows: Int[np.ndarray, "T B"]) -> Float[np.ndarray, "T B D"]:
-        """Return the features of some items, one batch per step."""
-        return self.features.batches(rows).astype(FLOAT, copy=False)
-
-    def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
-        """Yield all items in order."""
-        for where, X in self.features.pieces():
-            yield where, X.astype(FLOAT, copy=False)
 
 
 def in_units(kernel: Deep, weights: Any, features: FeatureSource) -> Params:

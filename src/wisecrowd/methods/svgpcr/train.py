@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from threadpoolctl import threadpool_limits
 
 from wisecrowd.base import Learned
-from wisecrowd.features import PIECE, FeatureSource, InMemory
+from wisecrowd.feature_source import PIECE, FeatureSource, InMemory
 from wisecrowd.fit import training
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.consensus import Agreed

@@ -1,12 +1,12 @@
 """Features of items, as a method gets them: checked, joined by id, read in pieces.
 
 A method sees features through a *source*: batches of rows for its steps, and pieces of
-a fixed shape that cover all items. :class:`InMemory` is one; a file that is larger than
-the memory, or one shard of it, would be another with the same three members.
+a fixed shape that cover all items. :class:`InMemory` is one,
+:class:`~wisecrowd.blocks.OnDisk` another, for files that are larger than the memory.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -36,6 +36,9 @@ class FeatureSource(Protocol):
     def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
         """Yield all items in order, `PIECE` at a time: where they are, and their X."""
 
+    def changed(self, change: Callable[[Array], Array]) -> "FeatureSource":
+        """Return the source of features after a change of units, row by row."""
+
 
 class InMemory:
     """Features that are an array."""
@@ -53,6 +56,15 @@ class InMemory:
         for first in range(0, self.n_items, PIECE):
             where = slice(first, min(first + PIECE, self.n_items))
             yield where, self.X[where]
+
+    def changed(self, change: Callable[[Array], Array]) -> "InMemory":
+        """Return the source of features after a change of units, row by row."""
+        return InMemory(change(self.X))
+
+
+def as_source(X: Any) -> FeatureSource:
+    """Return a source of features as it is, and an array as one."""
+    return X if isinstance(X, FeatureSource) else InMemory(X)
 
 
 def filled(
@@ -77,6 +89,8 @@ def n_rows(X: Any) -> int:
 
 def row_ids(X: Any, items: Any, n_items: int) -> Any:
     """Return the ids of the rows: given, a DataFrame's index, or their numbers."""
+    if items is None and isinstance(X, FeatureSource):
+        return getattr(X, "items", np.arange(n_items))
     if items is None:
         return X.index if isinstance(X, pd.DataFrame) else np.arange(n_items)
     if len(items) != n_items:
@@ -86,12 +100,15 @@ def row_ids(X: Any, items: Any, n_items: int) -> Any:
     return items
 
 
-def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
+def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Any:
     """Return the features as an (N, D) array; raise an error if one is not finite.
 
     At the fit, the names of a DataFrame's columns are kept (``feature_names_in_``).
-    Later, a DataFrame with other names or in another order is refused.
+    Later, a DataFrame with other names or in another order is refused. A source is
+    returned as it is, and checked when it is read.
     """
+    if isinstance(X, FeatureSource):
+        return checked_source(model, X, reset=reset)
     try:
         table: Array = validate_data(
             model,
@@ -129,6 +146,35 @@ def checked_features(model: BaseEstimator, X: Any, *, reset: bool) -> Array:
     )
 
 
+def checked_source(model: Any, source: Any, *, reset: bool) -> Any:
+    """Return a source of features for a model that reads it in pieces."""
+    names = getattr(source, "names", None)
+    if reset and not getattr(model, "fits_in_pieces", False):
+        raise InputError(
+            f"{type(model).__name__} learns from features in memory, and X is a source "
+            f"of features on disk. Use SVGPCR or SVGP, or read the features into "
+            f"memory: X, items = wisecrowd.read_features(path)."
+        )
+    if reset:
+        model.n_features_in_ = source.n_features
+        model.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            model.feature_names_in_ = np.array(names, dtype=object)
+        return source
+    if source.n_features != model.n_features_in_:
+        raise InputError(
+            f"X has {source.n_features:,} features per item, and the model was fitted "
+            f"with {model.n_features_in_:,}. Give the columns of the fit."
+        )
+    fitted = getattr(model, "feature_names_in_", None)
+    if names is not None and fitted is not None and list(fitted) != list(names):
+        raise InputError(
+            "the columns of X are not those of the fit, in their order. Open the file "
+            "with columns=list(model.feature_names_in_)."
+        )
+    return source
+
+
 def without_data(message: str) -> str:
     r"""Return a message of scikit-learn on one line, without the numbers it quotes.
 
@@ -145,8 +191,8 @@ def without_data(message: str) -> str:
 
 
 def in_order_of_fit(
-    X: Array, names: Sequence[str], fitted: Sequence[str]
-) -> tuple[Array, list[str]]:
+    X: Any, names: Sequence[str], fitted: Sequence[str]
+) -> tuple[Any, list[str]]:
     """Return the columns that a fit had, in its order, and the names of the others.
 
     `names` are those of the columns of X, `fitted` those at the fit, in order.

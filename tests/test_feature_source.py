@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import wisecrowd as wc
 from wisecrowd import InputError
-from wisecrowd.features import checked_features, not_finite
+from wisecrowd.feature_source import checked_features, not_finite
 
 N, D = 5, 3
 
