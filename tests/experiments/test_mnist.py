@@ -10,6 +10,7 @@ import pytest
 from wisecrowd.datasets import load_digits_crowd
 from wisecrowd.experiments.mnist import EXPERIMENT, fits, tables
 from wisecrowd.experiments.parts import write_part
+from wisecrowd.experiments.reproduction import _write
 from wisecrowd.experiments.runner import Rows, run
 
 
@@ -43,6 +44,26 @@ def test_every_part_is_made_from_the_rows(rows, tmp_path):
 def test_without_rows_there_are_no_parts(tmp_path):
     for part in EXPERIMENT.parts:
         assert write_part(part, Rows(tmp_path), tmp_path) == []
+
+
+def test_a_page_keeps_what_the_rows_do_not_have(rows, tmp_path):
+    page = tmp_path / "page.md"
+    others = "## LIGO: Gaussian processes and networks\n\n### All scores\n\n.92\n"
+    page.write_text(f"# Old\n\n{others}")
+    some = Rows(tmp_path)
+    some.rows, some.folder = dict(rows.rows), rows.folder
+    _write([EXPERIMENT], some, page)
+    whole = page.read_text()
+    assert whole.startswith("# The paper, reproduced")
+    assert whole.endswith(others)
+    assert "Kept from" not in whole
+    keys = [key for key, row in some.rows.items() if row["experiment"] == "mnist-epoch"]
+    for key in keys:
+        del some.rows[key]
+    _write([EXPERIMENT], some, page)
+    said = " Kept from an earlier run: Cost of an epoch."
+    assert page.read_text().replace(said, "").count("\n") == whole.count("\n")
+    assert said in page.read_text()
 
 
 def test_a_row_has_the_scores_of_new_digits_labels_and_annotators(rows):

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -85,31 +85,70 @@ def _check_folder(folder: Path) -> None:
 
 
 def _write(ones: Sequence[Experiment], rows: Rows, page: Path) -> list[Path]:
-    """Write all parts to the folder of rows, and the page with copies of figures."""
-    lines, files = [HEAD], []
+    """Write all parts to the folder of rows, and the page with copies of figures.
+
+    What the page has of an earlier run, and the rows do not, is kept.
+    """
+    lines, files, old = [HEAD], [], _parts_of(page)
     images = page.parent / "images" / page.stem.lower()
-    for one in ones:
-        frame = _rows_of(one, rows)
-        if frame.empty:
+    for one in map(experiment, EXPERIMENTS):
+        before = old.get(one.title, {})
+        if one not in ones or _rows_of(one, rows).empty:
+            lines += before.values()
             continue
-        lines += [f"## {one.title}\n", one.about, told_of_runs(frame)]
-        for part in one.parts:
-            made = write_part(part, rows, rows.folder)
-            if not made:
-                continue
-            files += made
-            lines.append(f"### {part.title}\n")
-            if made[0].suffix == ".png":
-                images.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(made[0], images / made[0].name)
-                link = f"images/{images.name}/{made[0].name}"
-                lines.append(f"![{part.title}]({link})\n")
-            else:
-                lines.append(made[1].read_text())
-            lines.append(part.about)
+        told, made = _section(one, rows, images, before)
+        lines += told
+        files += made
     text = "\n".join(line.rstrip("\n") + "\n" for line in lines if line)
     write_whole(page, text.encode())
     return [*files, page]
+
+
+def _section(
+    one: Experiment, rows: Rows, images: Path, before: Mapping[str, str]
+) -> tuple[list[str], list[Path]]:
+    """Write the parts of an experiment; return its text for the page, and the files."""
+    lines: list[str] = []
+    files: list[Path] = []
+    kept: list[str] = []
+    for part in one.parts:
+        made = write_part(part, rows, rows.folder)
+        files += made
+        if not made and part.title in before:
+            kept.append(part.title)
+            lines.append(before[part.title])
+        if not made:
+            continue
+        lines.append(f"### {part.title}\n")
+        if made[0].suffix == ".png":
+            images.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(made[0], images / made[0].name)
+            link = f"images/{images.name}/{made[0].name}"
+            lines.append(f"![{part.title}]({link})\n")
+        else:
+            lines.append(made[1].read_text())
+        lines.append(part.about)
+    said = told_of_runs(_rows_of(one, rows))
+    said += f" Kept from an earlier run: {', '.join(kept)}." if kept else ""
+    return [f"## {one.title}\n", one.about, said, *lines], files
+
+
+def _parts_of(page: Path) -> dict[str, dict[str, str]]:
+    """Return the text of the parts of a page, by the titles of experiment and part.
+
+    The part without a title is what comes before the first one.
+    """
+    found: dict[str, dict[str, str]] = {}
+    title = part = ""
+    for line in page.read_text("utf-8").splitlines() if page.is_file() else ():
+        level, _, words = line.partition(" ")
+        if level == "##":
+            title, part = words, ""
+        elif level == "###":
+            part = words
+        parts = found.setdefault(title, {})
+        parts[part] = f"{parts.get(part, '')}{line}\n"
+    return found
 
 
 def _rows_of(one: Experiment, rows: Rows) -> pd.DataFrame:
