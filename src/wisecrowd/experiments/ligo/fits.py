@@ -47,6 +47,7 @@ TUNED: dict[tuple[str, str], dict[str, Any]] = {
     ("cl-vwb", "ours"): {"learning_rate": 1e-3, "dropout": 0.2},
     ("cl-mw", "published"): {"learning_rate": 3e-4, "dropout": 0.2},
     ("cl-mw", "ours"): {"learning_rate": 1e-3, "dropout": 0.5},
+    ("svgpcr", "published"): {"learning_rate": 3e-3, "kernel": "se"},
     ("svgpcr", "ours"): {"learning_rate": 3e-2, "kernel": "deep"},
 }
 """Settings by family and kind, chosen by :mod:`~wisecrowd.experiments.ligo_tuning`."""
