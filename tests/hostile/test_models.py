@@ -448,4 +448,4 @@ def test_a_whole_number_too_long_for_numpy_is_refused(saved, tmp_path):
     body = json.loads(json.dumps(body))
     skills = body["fitted"]["learned_"]["fields"]["skills"]["fields"]
     skills["prior_spread"] = 10**30
-    refused(signed(tmp_path / "run", body, numbers), "prior_spread")
+    refused(signed(tmp_path / "run", body, numbers), "damaged")

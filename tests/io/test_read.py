@@ -607,3 +607,9 @@ def test_a_text_in_utf_16_is_read_as_a_spreadsheet_writes_it(tmp_path, encoding)
         made = read_annotations(path)
         assert made.to_frame().values.tolist() == [[1, "猫", "café"]]
         assert made.report.path == str(path)
+
+
+def test_an_array_of_numpy_is_refused_with_the_way_to_a_table(tmp_path):
+    np.save(tmp_path / "answers.npy", np.eye(3))
+    with pytest.raises(InputError, match="from_matrix"):
+        read_annotations(tmp_path / "answers.npy")

@@ -213,3 +213,11 @@ def test_columns_of_answers_by_item_in_json_are_wide_if_the_user_says_so(tmp_pat
     assert annotations.items.tolist() == ["p", "q", "r"]
     assert annotations.annotators.tolist() == ["ann", "bob"]
     assert len(annotations) == 5
+
+
+def test_a_matrix_may_have_minus_one_without_a_word(tmp_path):
+    path = tmp_path / "matrix.csv"
+    path.write_text("0,-1,1\n1,1,-1\n-1,0,0\n")
+    report = read_annotations(path).report
+    assert "cells hold no answer" in report.notes[0]
+    assert "-1" not in " ".join(report.notes)

@@ -229,3 +229,11 @@ def test_two_classifications_with_the_same_answer_count_twice_and_are_said(expor
     note = next(n for n in made.report.notes if "drop_repeats" in n)
     assert note.startswith("2 answers are by an annotator who had already answered")
     assert "1 of them gives the same answer" in note
+
+
+def test_a_field_that_no_subject_has_is_named_with_those_there_are(export):
+    metadata = json.dumps({"1": {"retired": None, "Filename": "a.jpg"}})
+    path = export([classification(1, "ann", "Yes", subject_data=metadata)])
+    assert read_annotations(path, item="Filename").items.tolist() == ["a.jpg"]
+    with pytest.raises(InputError, match=r"field item='file'.*'Filename'"):
+        read_annotations(path, item="file")

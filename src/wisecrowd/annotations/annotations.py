@@ -523,7 +523,9 @@ class Annotations:
             )
         return (
             f"{n_lost:,} of {n_answered:,} answered items have no features: {shown}. "
-            f"Add their rows to the features, or remove their answers."
+            f"Add their rows to the features, or keep the answers on items with "
+            f"features only: answers.subset(items=...), or, on the command line, "
+            f"--leave-out-items with a file of the others."
         )
 
     def _united(self, other: "Annotations", what: str) -> Coded:

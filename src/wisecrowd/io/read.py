@@ -266,6 +266,11 @@ def _of_one_form(sources: Sequence[Source], form: str | None) -> list[list[Sourc
 
 
 def _found(source: Source, form: str | None, given: Options) -> RawAnnotations:
+    if source.kind == "npy":
+        raise InputError(
+            "this is an array of NumPy, without names. Write a table of it, e.g. "
+            "Annotations.from_matrix(numpy.load(...)) and write_annotations."
+        )
     if source.kind not in READERS:
         raise InputError(
             f"this is a {source.kind} file, which cannot hold annotations. (A "

@@ -198,7 +198,8 @@ def _people(
         return list(given["annotators"]), dict.fromkeys(others, "not in annotators=")
     unused: dict[str, str] = {}
     for name in given.get("leave_out") or ():
-        if name != given.get("gold"):  # which is no annotator anyway
+        gold = given.get("gold") or first_named([name], GOLD_NAMES)
+        if name in seen or name != gold:  # which is no annotator anyway
             check_column(name, seen, "columns to leave out")
             unused[name] = "leave_out="
     for name in seen:
@@ -282,10 +283,11 @@ def _found(
         answer.coded(),
         n_rows,
         keep_annotators=True,
-        notes=_notes(n_rows, people, unused, len(where), item_name)
-        + _note_of_minus_one([others[p] for p in people], len(where)),
+        notes=_notes(n_rows, people, unused, len(where), item_name),
         typed=frozenset({"answer"} if text else {"item", "answer"}),
     )
+    if item_name is not None:  # in a matrix of numbers, everybody writes -1
+        found.notes += _note_of_minus_one([others[p] for p in people], len(where))
     if gold_name is not None:
         found.gold = gold_of_rows(item, columns[gold_name])
         found.notes.append(

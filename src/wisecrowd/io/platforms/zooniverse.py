@@ -91,6 +91,11 @@ def read(
         export.add(place, row)
     if not export.n_rows:
         raise InputError(NO_ROWS)
+    if item is not None and not any(export.item_of.values()):
+        raise InputError(
+            f"no subject has the field item={item!r}; the fields of their metadata are "
+            f"{listed(export.fields, 20) or 'none'}."
+        )
     made = export.found(*export.chosen_workflow(workflow, task), task)
     made.left_out.update(again)
     made.n_rows += again.total()
@@ -130,6 +135,7 @@ class _Export:
     workflows: dict[str, Workflow] = field(default_factory=dict)
     item_of: dict[str, str | None] = field(default_factory=dict)
     gold_of: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, None] = field(default_factory=dict)  # names, if one is an item
     n_rows: int = 0
     seen: set[int] = field(default_factory=set)  # hashes: less memory than the rows
 
@@ -171,6 +177,7 @@ class _Export:
         }
         if self.item_field is not None:
             item = text_of(fields.get(self.item_field))
+            self.fields.update(dict.fromkeys(fields))
         gold = next(
             (v for k, v in fields.items() if k.lstrip("#!/").lower() in GOLD_NAMES),
             None,
