@@ -147,7 +147,7 @@ def features(
     ----------
     path : path or URI
         A Parquet or ``.npy`` file, or a folder of them, which are read in the order of
-        their names. ``s3://bucket/folder`` and other URIs of :mod:`pyarrow.fs` are
+        their names. ``s3://bucket/folder`` and other URIs of ``pyarrow.fs`` are
         object storage.
     ids : sequence or path, optional
         The ids of the rows, if the files have none: a list, or a file with one per
