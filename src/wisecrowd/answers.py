@@ -137,6 +137,10 @@ class Answers:
 
     def distinct(self) -> "Answers":
         """Return every (item, annotator, answer) once, without its repeats."""
+        return self._distinct
+
+    @cached_property
+    def _distinct(self) -> "Answers":
         matrix = self.matrix
         item = np.repeat(np.arange(self.n_items), np.diff(matrix.indptr))
         annotator, answer = np.divmod(matrix.indices, self.n_answers)

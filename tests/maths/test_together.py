@@ -1,5 +1,8 @@
 """Signs that annotators are not independent, against loops and on drawn crowds."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -207,3 +210,19 @@ def test_an_exact_copy_of_an_annotator_changes_labels_by_less_than_a_hundredth(
     one = wc.Consensus().fit(answers).label_proba_
     two = wc.Consensus().fit(with_a_copy(answers, annotator)).label_proba_
     assert np.abs(one - two).max() < 0.01
+
+
+def test_a_sign_is_computed_once_per_crowd_and_goes_with_it():
+    asked = []
+    sign = together.once(lambda answers: asked.append(len(answers)) or len(answers))
+    crowd = wc.simulate(20, 4, 2, answers_per_item=3, random_state=0).answers.codes
+    assert [sign(crowd), sign(crowd)] == [len(crowd)] * 2
+    assert len(asked) == 1
+    assert sign(crowd.of_items(np.arange(10))) < len(crowd)  # another crowd
+    assert len(asked) == 2
+    assert together.copies(crowd) is together.copies(crowd)
+    assert crowd.distinct() is crowd.distinct()
+    gone = weakref.ref(crowd)
+    del crowd
+    gc.collect()
+    assert gone() is None

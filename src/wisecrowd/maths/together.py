@@ -5,7 +5,10 @@ one another's, pairs who agree more than one skill per annotator explains, and
 annotators who give one answer only, so that *whether* they answer is the evidence.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,6 +27,25 @@ HELD = 5.0  # weight at which one annotator's skill is held at the mean of all
 ROUNDS = 30  # of fitting one skill per annotator
 NEARLY = 0.5  # of the way from the crowd's share of an answer to all answers
 SKILLED = (4.0, 1.0)  # right and wrong answers that are assumed of an annotator
+
+
+Sign = TypeVar("Sign")
+
+
+def once(sign: Callable[[Answers], Sign]) -> Callable[[Answers], Sign]:
+    """Compute a sign once per crowd: labels are made in several rounds.
+
+    A sign that holds the answers themselves would keep them in memory for ever.
+    """
+    known: WeakKeyDictionary[Answers, Sign] = WeakKeyDictionary()
+
+    @wraps(sign)
+    def kept(answers: Answers) -> Sign:
+        if answers not in known:
+            known[answers] = sign(answers)
+        return known[answers]
+
+    return kept
 
 
 class Pairs(NamedTuple):
@@ -71,6 +93,7 @@ def pairs(answers: Answers, least: int = LEAST_COMMON) -> Pairs:
     return Pairs(first, second, common.data[enough], both)
 
 
+@once
 def excess_agreement(answers: Answers) -> float | None:
     """Return by how much pairs agree in other ways than one skill each explains.
 
@@ -141,6 +164,7 @@ def sums(
     )
 
 
+@once
 def copies(answers: Answers) -> Int[np.ndarray, " A"]:
     """Return the group of every annotator; copies of one another are in one group.
 
