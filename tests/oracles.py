@@ -1636,3 +1636,9 @@ def q_energy(spectrum, centre, q, seconds, n_moments):
         total = (weights[used] * spectrum[used] * np.exp(2j * np.pi * turns)).sum()
         energy[m] = abs(total) ** 2
     return energy
+
+
+def mean_and_spread(column):
+    """Mean and standard deviation of a column, one number after the other."""
+    mean = math.fsum(column) / len(column)
+    return mean, math.sqrt(math.fsum((x - mean) ** 2 for x in column) / len(column))
