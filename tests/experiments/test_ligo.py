@@ -174,3 +174,10 @@ def test_a_setting_is_judged_by_the_votes_on_items_that_were_not_fitted(monkeypa
 def test_the_experiments_are_known_by_name():
     assert experiment("ligo") is ligo.EXPERIMENT
     assert experiment("ligo-tuning") is ligo_tuning.EXPERIMENT
+
+
+def test_the_settings_in_use_are_among_those_that_were_tried():
+    assert len(fits.TUNED) == 10  # five families, two kinds
+    for (family, kind), settings in fits.TUNED.items():
+        method = "svgpcr-50" if family == "svgpcr" else family
+        assert settings in ligo_tuning.settings_of(method, kind)
