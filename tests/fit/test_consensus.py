@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from wisecrowd.answers import Answers
 from wisecrowd.fit import consensus
-from wisecrowd.fit.consensus import agreed, learned_again, predicted
+from wisecrowd.fit.consensus import agreed, in_rounds, learned_again, predicted
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, pool
 from wisecrowd.simulation.crowds import simulate
@@ -101,3 +101,29 @@ def test_annotators_learn_from_features_as_far_as_these_explain_the_crowd(answer
         shares = end.pool._replace(explained=share)
         got = learned_again(first, end._replace(pool=shares))
         assert_allclose(got, first.proba + share * (end.proba - first.proba))
+
+
+def test_predictions_that_never_change_give_what_a_function_does_with_one_pool_less(
+    answers, monkeypatch
+):
+    first, _ = run(answers)
+    says = np.log(crowd.vote_proba(answers.votes() + 0.5, NO_GOLD))
+    made, real = [], pool.pooled
+    monkeypatch.setattr(pool, "pooled", lambda *a, **k: made.append(1) or real(*a, **k))
+    by_function, _ = in_rounds(answers, NO_GOLD, first, 0.1, lambda proba: says, 2)
+    end, alone = in_rounds(answers, NO_GOLD, first, 0.1, says, 2)
+    assert len(made) == 3 + 2
+    assert alone is says
+    assert_array_equal(end.proba, by_function.proba)
+
+
+def test_each_round_learns_the_annotators_from_the_labels_of_the_last(answers):
+    first, _ = run(answers)
+    says = np.log(crowd.vote_proba(answers.votes() + 0.5, NO_GOLD))
+    one, two = (in_rounds(answers, NO_GOLD, first, 0.1, says, n)[0] for n in (1, 2))
+    again = learned_again(first, one)
+    by_hand = pool.pooled(
+        answers, NO_GOLD, again, first.skills.priors(), 0.1, log_proba=says
+    )
+    assert_array_equal(two.proba, by_hand.proba)
+    assert abs(two.proba - one.proba).max() > 1e-6

@@ -24,6 +24,10 @@ GAIN = 1e-3  # nats per left-out answer: what an iteration must bring
 LOOKED_AT = (0.02, 0.1, 0.3, 1.0)  # rates at which left-out answers are predicted
 
 
+Labels = Float[np.ndarray, "N C"]
+Predictions = Labels | Callable[[Labels], Labels]
+
+
 class Agreed(NamedTuple):
     """Labels to learn the annotators from, and the annotators' prior."""
 
@@ -91,7 +95,7 @@ def in_rounds(
     gold: Int[np.ndarray, " N"],
     first: Agreed,
     dependence: float | int | str,
-    says: Callable[[Float[np.ndarray, "N C"]], Float[np.ndarray, "N C"]],
+    says: Predictions,
     n_rounds: int,
 ) -> tuple[pool.Pooled, Float[np.ndarray, "N C"]]:
     """Alternate labels and predictions, and return both.
@@ -104,16 +108,17 @@ def in_rounds(
         What the answers say without the features.
     dependence : "learn" or float
         The correlation of the mistakes of two answers on one item.
-    says : function
-        From labels to what a classifier says about every item, in logs, without its own
-        label.
+    says : array (N, C), or function
+        What a classifier says about every item, in logs, without its own label. If it
+        changes with the labels, the function from labels to it.
     n_rounds : int
-        Rounds of predictions, then labels.
+        Rounds of predictions, then labels; at least one.
     """
     proba, priors = first.proba, first.skills.priors()
-    end = pool.pooled(answers, gold, proba, priors, dependence)
+    if callable(says):
+        end = pool.pooled(answers, gold, proba, priors, dependence)
     for _ in range(n_rounds):
-        alone = says(end.proba)
+        alone = says(end.proba) if callable(says) else says
         end = pool.pooled(answers, gold, proba, priors, dependence, log_proba=alone)
         proba = learned_again(first, end)
     return end, alone

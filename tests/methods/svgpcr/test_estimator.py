@@ -17,6 +17,7 @@ import oracles
 import wisecrowd as wc
 from wisecrowd import SVGP, SVGPCR, InputError
 from wisecrowd.answers import Answers
+from wisecrowd.methods.svgpcr import ending, train
 
 GP = {"n_inducing": 8, "max_epochs": 80}
 # Learning the dependence takes longer than all the rest of so small a fit, and so do
@@ -275,6 +276,26 @@ def test_few_items_are_predicted_by_fits_without_their_answers(monkeypatch):
     honest = sharpness()
     monkeypatch.setattr("wisecrowd.methods.svgpcr.train.CROSS_FITTED", 0)
     assert honest < 0.6 * sharpness()
+
+
+def test_many_items_take_one_round_and_fewer_steps_from_labels(data, monkeypatch):
+    # At LIGO's size each round of labels took seconds, and made them no better.
+    rounds, steps = [], []
+    real = ending.in_rounds, train.learned_from_labels
+    monkeypatch.setattr(
+        ending, "in_rounds", lambda *a: rounds.append(a[-1]) or real[0](*a)
+    )
+    monkeypatch.setattr(
+        train,
+        "learned_from_labels",
+        lambda *a: steps.append(a[-2] / a[1].step) or real[1](*a),
+    )
+    monkeypatch.setattr(train, "CROSS_FITTED", 0)
+    for few in (60, 59):
+        monkeypatch.setattr(train, "FEW_ITEMS", few)
+        SVGPCR(**QUICK).fit(*data[:2])
+    assert rounds == [3, 3, 1, 1]
+    assert steps == [0.5, 0.25]
 
 
 def test_a_small_fit_that_stands_still_ends_early():

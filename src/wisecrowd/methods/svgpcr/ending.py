@@ -6,20 +6,17 @@ fixed, what f says about an item is taken without the item's answers, and what a
 annotator says about it without the item's part in the annotator's skill.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from wisecrowd.fit.consensus import Agreed, in_rounds
+from wisecrowd.fit.consensus import Agreed, Predictions, in_rounds
 from wisecrowd.maths import crowd
 from wisecrowd.maths import pool as pools
 from wisecrowd.maths.gp import links
 from wisecrowd.methods.svgpcr.natural import NaturalState, NaturalTask
 from wisecrowd.metrics.calibration import Calibration
-
-ROUNDS = 3  # of predictions, then labels
 
 
 class Ended(NamedTuple):
@@ -37,7 +34,8 @@ def ended(
     task: NaturalTask,
     first: Agreed,
     dependence: float | int | str,
-    says: Callable[[Float[np.ndarray, "N C"]], Float[np.ndarray, "N C"]],
+    says: Predictions,
+    n_rounds: int,
 ) -> Ended:
     """Make the labels, f fixed.
 
@@ -49,12 +47,14 @@ def ended(
         What the answers say without the features.
     dependence : "learn" or float
         The correlation of the mistakes of two answers on one item.
-    says : function
-        From labels to what the features say about every item, in logs, without its own
-        answers.
+    says : array (N, C), or function
+        What the features say about every item, in logs, without its own answers. If it
+        changes with the labels, the function from labels to it.
+    n_rounds : int
+        Rounds of predictions, then labels.
     """
     answers, gold = task.data.answers, task.data.gold
-    end, alone = in_rounds(answers, gold, first, dependence, says, ROUNDS)
+    end, alone = in_rounds(answers, gold, first, dependence, says, n_rounds)
     sharpness = 1.0  # robust max has epsilon instead
     if not isinstance(task.recipe.link, links.RobustMax):
         sharpness = pools.exponent_for_new(alone, end)
