@@ -47,9 +47,10 @@ N_FOLDS = 3
 N_LARGE_FOLDS = 2  # of more items, if there is a network
 AGAIN = 0.5  # of the steps, in which f is learned from the labels again
 AGAIN_IF_MANY = 0.25  # with more than FEW_ITEMS: more steps brought nothing
-ROUNDS, ROUNDS_IF_MANY = 3, 1
-"""Of predictions, then labels. With 173,565 glitches, one round had the better log loss
-(.272 for .303), and each takes seconds."""
+ROUNDS = 3  # of predictions, then labels
+ROUNDS_IF_MANY = 1
+"""With 173,565 glitches, one round had the better log loss (.272 for .303), and each
+takes seconds."""
 SMALLEST_LABEL = 1e-4  # probability of a class, where f is learned from labels
 
 
