@@ -15,9 +15,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import wisecrowd as wc
+from wisecrowd.fit.partners import Alone
 from wisecrowd.prepared import processes
 from wisecrowd.prepared.aggregate import aggregate_prepared
-from wisecrowd.prepared.partners import Alone
 from wisecrowd.prepared.passes import gathered
 from wisecrowd.prepared.processes import aggregate_in_processes
 

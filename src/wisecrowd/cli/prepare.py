@@ -118,8 +118,8 @@ def aggregate_prepared(
 
 def _join(model: Any, prepared: Any, out: Path, *, force: bool, **how: bool) -> None:
     """Be one of the processes that a cluster has started."""
+    from wisecrowd.fit.partners import OverJax
     from wisecrowd.prepared.aggregate import aggregate_prepared as aggregated
-    from wisecrowd.prepared.partners import OverJax
 
     partners = OverJax()
     try:

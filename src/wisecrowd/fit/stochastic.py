@@ -22,6 +22,7 @@ from jaxtyping import Float, Int
 from wisecrowd._checks import InputError
 from wisecrowd.blocks import Blocks
 from wisecrowd.feature_source import PIECE
+from wisecrowd.fit.partners import partners
 from wisecrowd.fit.trace import Trace
 
 MAX_CHUNK = 100  # steps between two updates of what is not learned by steps
@@ -227,9 +228,11 @@ def advanced(task: Task, n_items: int, schedule: Schedule, run: Run) -> Run:
     place = Place(step, run.n_steps, seen)
     state = task.between(state, place)
     watched = task.watched(state)
+    seconds = run.seconds + time.perf_counter() - began
+    # Of several processes, all go on and stop as the first one does.
+    watched, seconds = partners().broadcast((watched, seconds))
     if not np.isfinite(watched.terms["bound"]):
         return failed(task, run)
-    seconds = run.seconds + time.perf_counter() - began
     row = {"step": step, **watched.terms, "seconds": seconds}
     keep = -(-LOOK_BACK // schedule.chunk) + 1
     run = run._replace(

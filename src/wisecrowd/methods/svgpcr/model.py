@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int
 from wisecrowd.answers import Answers
 from wisecrowd.blocks import Blocks
 from wisecrowd.feature_source import FeatureSource, as_source, filled
+from wisecrowd.fit.partners import AXIS
 from wisecrowd.fit.stochastic import Schedule, Watched, watched_items
 from wisecrowd.fit.training import Plan, StepBudget
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
@@ -35,6 +36,71 @@ COMPILER = (
 compiled = partial(jax.jit, static_argnames="recipe", compiler_options=COMPILER)
 
 
+class Shared(NamedTuple):
+    """Batches that several processes share: equal parts, the last one filled up.
+
+    Its methods are for what is compiled over the mesh, which has a device per process.
+    """
+
+    mesh: jax.sharding.Mesh
+    batch: int  # items of a whole batch
+
+    @property
+    def n_own(self) -> int:
+        """Items of one part, with those that fill it up."""
+        return -(-self.batch // self.mesh.size)
+
+    def rows(self, rows: Int[np.ndarray, "T B"], rank: int) -> Int[np.ndarray, "T b"]:
+        """Return the items of one part; what fills it up are copies of an item."""
+        n_more = self.n_own * self.mesh.size - self.batch
+        full = np.pad(rows, ((0, 0), (0, n_more)), mode="edge")
+        return full[:, rank * self.n_own : (rank + 1) * self.n_own]
+
+    @property
+    def _first(self) -> Any:
+        return self.n_own * jax.lax.axis_index(AXIS)
+
+    def total(self, tree: Any) -> Any:
+        """Return the sums over all parts."""
+        return jax.lax.psum(tree, AXIS)
+
+    def all(self, true: Any) -> Any:
+        """Return whether something is true in all processes."""
+        return self.total(true.astype(int)) == self.mesh.size
+
+    def counted(self, tree: Any) -> Any:
+        """Return zero for what fills the part up, in arrays with a row per item."""
+        counts = self._first + jnp.arange(self.n_own) < self.batch
+        return jax.tree.map(
+            lambda a: jnp.where(counts.reshape(-1, *[1] * (a.ndim - 1)), a, 0), tree
+        )
+
+    def gathered(self, tree: Any) -> Any:
+        """Return whole batches from the parts, (T, b, ...) each.
+
+        By a sum, which gloo can do better than anything else.
+        """
+
+        def whole(own: Any) -> Any:
+            shape = own.shape[0], self.n_own * self.mesh.size, *own.shape[2:]
+            table = jnp.zeros(shape, own.dtype)
+            filled = jax.lax.dynamic_update_slice_in_dim(table, own, self._first, 1)
+            return self.total(filled)[:, : self.batch]
+
+        return jax.tree.map(whole, tree)
+
+    def mapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of a state, two tables of parts, and more that all have.
+
+        What it returns is the same in all processes.
+        """
+        same, parts = (jax.sharding.PartitionSpec(*n) for n in ([], [None, AXIS]))
+        specs = (same, parts, parts, same, same)
+        return jax.shard_map(
+            function, mesh=self.mesh, in_specs=specs, out_specs=same, check_vma=False
+        )
+
+
 class Recipe(NamedTuple):
     """What is fixed while fitting; hashable, so that a step is compiled for it once."""
 
@@ -44,6 +110,7 @@ class Recipe(NamedTuple):
     shared: bool
     n_items: int
     jitter: float = sparse_gp.JITTER
+    shared_steps: Shared | None = None  # of steps that several processes share
 
 
 def recipe_of(

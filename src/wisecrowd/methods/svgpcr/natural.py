@@ -5,6 +5,7 @@ of steps.
 """
 
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax
@@ -13,15 +14,30 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
+from wisecrowd.answers import Answers
 from wisecrowd.feature_source import filled
+from wisecrowd.fit.partners import own_share, partners
 from wisecrowd.fit.stochastic import LOOK_BACK, Pace, Place, Watched
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import class_posterior, links, sparse_gp
 from wisecrowd.methods.svgpcr import model
-from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe, SparseTask
+from wisecrowd.methods.svgpcr.model import (
+    Batch,
+    Divergence,
+    Hyper,
+    Recipe,
+    Shared,
+    SparseTask,
+)
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
+from wisecrowd.skills.tally import Settled
 
-for _part in (ConfusionMatrices, Tally, Trusted):  # parts of a state are pytrees
+for _part in (
+    ConfusionMatrices,
+    Settled,
+    Tally,
+    Trusted,
+):  # parts of a state are pytrees
     jax.tree_util.register_dataclass(
         _part, data_fields=[own.name for own in fields(_part)], meta_fields=[]
     )
@@ -89,9 +105,11 @@ def step(
 
     (project, left), pull_back = jax.vjp(projections, state.hyper)
     latent = sparse_gp.latent_moments(moments, project, left)
-    slope = jax.grad(gain)(latent)
+    slope, shared = jax.grad(gain)(latent), recipe.shared_steps
+    slope = slope if shared is None else shared.counted(slope)
     natural = _natural_update(recipe, state.natural, project, latent, slope, rates)
     (uphill,) = pull_back(sparse_gp.projection_slopes(moments, project, slope))
+    uphill = uphill if shared is None else shared.total(uphill)
     with jax.numpy_dtype_promotion("standard"):  # Adam: a float to an integer power
         direction, memory = OPTIMISER.update(uphill, state.memory)
     paced = recipe.kernel.paced(direction.kernel, recipe.n_items)
@@ -127,15 +145,20 @@ def _natural_update(
     the precision matrix would no longer be positive definite. Then their curvature is
     left out of this step.
     """
-    scale = recipe.n_items / latent.mean.shape[0]  # N / B
+    shared = recipe.shared_steps
+    n_batch = latent.mean.shape[0] if shared is None else shared.batch
+    scale = recipe.n_items / n_batch  # N / B
 
     def moved(slope: sparse_gp.Latent) -> sparse_gp.Natural:
         site = sparse_gp.site_parameters(project, latent, slope, scale)
+        site = site if shared is None else shared.total(site)
         return sparse_gp.natural_step(natural, site, rates.natural)
 
     tried = moved(slope)
     safe = slope._replace(var=jnp.minimum(slope.var, 0))
-    return jax.lax.cond(sparse_gp.is_valid(tried), lambda: tried, lambda: moved(safe))
+    valid = sparse_gp.is_valid(tried)
+    valid = valid if shared is None else shared.all(valid)
+    return jax.lax.cond(valid, lambda: tried, lambda: moved(safe))
 
 
 @model.compiled
@@ -147,13 +170,22 @@ def steps(
     epsilon: Float[Array, ""],
     rates: Rates,
 ) -> tuple[GPState, Seen]:
-    """Take T steps, each on a batch of its own."""
+    """Take T steps, each on a batch of its own; several processes have parts of it."""
+    shared = recipe.shared_steps
 
-    def one(state: GPState, at: tuple[Array, Array, Rates]) -> tuple[GPState, Seen]:
-        X, evidence, rates = at
-        return step(recipe, state, Batch(X, evidence), epsilon, rates)
+    def taken(
+        state: GPState, X: Array, evidence: Array, epsilon: Array, rates: Rates
+    ) -> tuple[GPState, Seen]:
+        def one(state: GPState, at: tuple[Array, Array, Rates]) -> tuple[GPState, Seen]:
+            X, evidence, rates = at
+            return step(recipe, state, Batch(X, evidence), epsilon, rates)
 
-    return jax.lax.scan(one, state, (X, evidence, rates))
+        state, seen = jax.lax.scan(one, state, (X, evidence, rates))
+        return state, seen if shared is None else shared.gathered(seen)
+
+    every = taken if shared is None else shared.mapped(taken)
+    found: tuple[GPState, Seen] = every(state, X, evidence, epsilon, rates)
+    return found
 
 
 class Visited(NamedTuple):
@@ -216,7 +248,7 @@ class NaturalState(NamedTuple):
     `seen` alone has a row per item: q(z) as the step found it that visited the item
     last. The annotators learn from it, and it cannot be made again from the rest,
     because q(U) has moved since. Without it a resumed fit would not be the same one. Of
-    several machines, each has the rows of its own items.
+    several processes, each has all rows.
     """
 
     process: GPState
@@ -231,10 +263,12 @@ class NaturalState(NamedTuple):
 class NaturalTask(SparseTask):
     """How SVGPCR learns: see :class:`~wisecrowd.fit.stochastic.Task`.
 
-    `learns` says whether there are annotators to update.
+    `learns` says whether there are annotators to update. `partners` share the steps,
+    the annotators' tables and the visits of all items; all else, each of them does.
     """
 
     learns: bool = True
+    partners: Any = field(default_factory=partners, compare=False)
     _last: list[Any] = field(default_factory=list, init=False, compare=False)
 
     # -- the state --------------------------------------------------------------
@@ -282,7 +316,12 @@ class NaturalTask(SparseTask):
     ) -> NaturalState:
         """Take a chunk of steps, and keep q(z) of their items."""
         rates = self.rates(pace)
-        process, seen = steps(*self.for_steps(state, rows, rates))
+        given = self.for_steps(state, rows, rates)
+        if self.partners.size == 1:
+            process, seen = steps(*given)
+        else:
+            process, seen = self.partners.run(steps, *given)
+            rows = np.sort(rows, axis=1)  # as they were divided
 
         def written(table: np.ndarray, new: Array) -> np.ndarray:
             table = table.copy()
@@ -307,24 +346,57 @@ class NaturalTask(SparseTask):
     def for_steps(
         self, state: NaturalState, rows: Int[np.ndarray, "T B"], rates: Rates
     ) -> tuple[Any, ...]:
-        """Return what :func:`steps` is given."""
-        return (
+        """Return what :func:`steps` is given; of several processes, its part."""
+        recipe, epsilon, own = (
             self.recipe_of(state),
-            state.process,
-            self.data.features.batches(rows),
-            np.take(self.evidence(state.skills), rows, axis=0),
             self.number(state.epsilon),
-            rates,
+            self.own(rows),
         )
+        X = self.data.features.batches(own)
+        said = np.take(self.evidence(state.skills), own, axis=0)
+        if self.partners.size == 1:
+            return recipe, state.process, X, said, epsilon, rates
+        recipe = recipe._replace(shared_steps=self.shared(rows))
+        same, divided = self.partners.everywhere, self.partners.divided
+        process, epsilon, rates = same((state.process, epsilon, rates))
+        return recipe, process, *divided((X, said), axis=1), epsilon, rates
+
+    def shared(self, rows: Int[np.ndarray, "T B"]) -> Shared:
+        """Return how some batches are shared."""
+        return Shared(self.partners.mesh, rows.shape[1])
+
+    def own(self, rows: Int[np.ndarray, "T B"]) -> Int[np.ndarray, "T b"]:
+        """Return the part of some batches that this process has.
+
+        In their order, so that it reads few of the blocks of a file.
+        """
+        if self.partners.size == 1 or not rows.size:
+            return rows
+        return self.shared(rows).rows(np.sort(rows, axis=1), self.partners.rank)
+
+    def expect(self, rows: Int[np.ndarray, "T B"]) -> None:
+        """Begin to read the features of the next chunk of steps, of the own part."""
+        super().expect(self.own(rows))
 
     def between(self, state: NaturalState, place: Place) -> NaturalState:
         """Update epsilon and the annotators, once every item has been seen."""
         state = state._replace(epsilon=self.epsilon(state, place))
         if not self.learns or not place.every_item_seen or place.step < warm_up(place):
             return state
-        total = state.seen.proba.sum(1, keepdims=True, dtype=np.float64)
-        found = state.skills.statistics(self.data.answers, state.seen.proba / total)
+        answers, where = self.own_items
+        proba = state.seen.proba[where]
+        total = proba.sum(1, keepdims=True, dtype=np.float64)
+        found = self.partners.sum(state.skills.statistics(answers, proba / total))
         return state._replace(skills=state.skills.updated(found))
+
+    @cached_property
+    def own_items(self) -> tuple[Answers, slice]:
+        """The answers that this process counts, and where their items are."""
+        answers = self.data.answers
+        where = own_share(self.partners, answers.n_items)
+        if self.partners.size > 1:
+            answers = answers.of_items(np.arange(where.start, where.stop))
+        return answers, where
 
     def epsilon(self, state: NaturalState, place: Place) -> float:
         """Return robust max's epsilon: its best value, or a step to the given one.
