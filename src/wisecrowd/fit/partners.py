@@ -18,12 +18,13 @@ import numpy as np
 from wisecrowd._checks import InputError
 
 DIED = "a process that shares the work has died, so the others end too."
+AGAIN = "Run the same command again; the run folder has no new model."
 
 
 class PartnerDied(InputError):
     """A process that shares the work has died, and all others end."""
 
-    def __init__(self, advice: str = "Run the same command again.") -> None:
+    def __init__(self, advice: str = AGAIN) -> None:
         super().__init__(f"{DIED} {advice}")
 
 
