@@ -178,7 +178,10 @@ class OverJax:
         try:
             found = jax.tree.map(lambda a: a.addressable_data(0), function(*given))
             return jax.block_until_ready(found)
-        except jax.errors.JaxRuntimeError:
+        except (jax.errors.JaxRuntimeError, ValueError) as error:
+            # What failed at once, not in the background, is a ValueError.
+            if isinstance(error, ValueError) and "Gloo" not in str(error):
+                raise
             raise PartnerDied from None
 
     def part(self) -> None:

@@ -229,8 +229,7 @@ def advanced(task: Task, n_items: int, schedule: Schedule, run: Run) -> Run:
     state = task.between(state, place)
     watched = task.watched(state)
     seconds = run.seconds + time.perf_counter() - began
-    # Of several processes, all go on and stop as the first one does.
-    watched, seconds = partners().broadcast((watched, seconds))
+    watched, seconds = of_first(watched, seconds)
     if not np.isfinite(watched.terms["bound"]):
         return failed(task, run)
     row = {"step": step, **watched.terms, "seconds": seconds}
@@ -243,6 +242,15 @@ def advanced(task: Task, n_items: int, schedule: Schedule, run: Run) -> Run:
         seconds=seconds,
     )
     return run._replace(n_steps=steps_to_take(task, n_items, schedule, run, place))
+
+
+def of_first(watched: Watched, seconds: float) -> tuple[Watched, float]:
+    """Return what the first process has: all go on, and end, as it does."""
+    names, numbers = zip(*watched.terms.items(), strict=True)  # JAX would sort a dict
+    mine = numbers, watched.per_item, watched.constant, seconds
+    numbers, per_item, constant, seconds = partners().broadcast(mine)
+    terms = dict(zip(names, numbers, strict=True))
+    return Watched(terms, per_item, constant), seconds
 
 
 def steps_to_take(

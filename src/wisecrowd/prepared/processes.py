@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import DEVNULL, PIPE
 from tempfile import TemporaryFile
 from threading import Thread
+from traceback import format_exc
 from typing import Any
 
 from wisecrowd._checks import InputError, whole_number
@@ -96,9 +97,9 @@ def in_processes(function: Callable[..., Any], n_processes: int, *given: Any) ->
     workers: list[Any] = []
     with ExitStack() as files:
         try:
-            for _ in range(n_processes):
+            for rank in range(n_processes):
                 said = files.enter_context(TemporaryFile())
-                workers.append(_started(n_processes, said))
+                workers.append(_started(rank, n_processes, said))
             for rank, worker in enumerate(workers):  # all are on their way by now
                 _tell(worker, (function, given, {**where, "rank": rank}))
             return _wait(workers)
@@ -110,14 +111,18 @@ def in_processes(function: Callable[..., Any], n_processes: int, *given: Any) ->
                     worker.stdin.close()
 
 
-def _started(n_processes: int, said: Any) -> Any:
-    """Start a process; what it says goes to a file, because it can be long."""
+def _started(rank: int, n_processes: int, said: Any) -> Any:
+    """Start a process; what it says goes to a file, because it can be long.
+
+    JAX complains at length if the first one dies. Nothing of the others is shown.
+    """
     command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
-    share = str(max(1, (os.cpu_count() or 1) // n_processes))
     # NPROC is what XLA takes for the number of cores.
-    threads = {"OMP_NUM_THREADS": share, "NPROC": share}
+    n_own = max(1, (os.cpu_count() or 1) // n_processes)
+    threads = {"OMP_NUM_THREADS": "1", "NPROC": str(n_own)}
+    shown, env = DEVNULL if rank else None, {**os.environ, **threads}
     worker: Any = subprocess.Popen(
-        command, stdin=PIPE, stdout=said, env={**os.environ, **threads}
+        command, stdin=PIPE, stdout=said, stderr=shown, env=env
     )
     worker.said = said
     return worker
@@ -138,11 +143,13 @@ def _wait(workers: list[Any]) -> Any:
         time.sleep(POLL)
     returned = None
     for worker in workers:
+        if worker.poll() is None:
+            continue
         worker.said.seek(0)
-        if worker.poll() is None or not (text := worker.said.read()):
+        if not (text := worker.said.read()):
             continue
         refused, warned, found = pickle.loads(text)
-        if refused is not None and not isinstance(refused, PartnerDied):
+        if not isinstance(refused, PartnerDied | None):
             raise refused
         for sentence in warned:
             warnings.warn(sentence, stacklevel=3)
@@ -179,8 +186,9 @@ def work() -> None:
             partners = OverJax(**where)
             found = function(partners, *given)
             partners.part()
-        except InputError as error:
+        except Exception as error:
             refused = error
+            refused.add_note(format_exc())
     told = [str(w.message) for w in said] if where["rank"] == 0 else []
     sys.stdout.buffer.write(pickle.dumps((refused, told, found)))
     sys.stdout.flush()

@@ -70,7 +70,7 @@ class Shared(NamedTuple):
 
     def counted(self, tree: Any) -> Any:
         """Return zero for what fills the part up, in arrays with a row per item."""
-        counts = self._first + jnp.arange(self.n_own) < self.batch
+        counts = self._first + jnp.arange(self.n_own, dtype="int32") < self.batch
         return jax.tree.map(
             lambda a: jnp.where(counts.reshape(-1, *[1] * (a.ndim - 1)), a, 0), tree
         )
