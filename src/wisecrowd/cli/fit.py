@@ -113,6 +113,11 @@ def fit(
     from wisecrowd.results.settled import check_limit
 
     check_limit(settled_at)
+    if distributed and processes > 1:
+        raise wc.InputError(
+            "--processes starts processes here, and --distributed joins those of a "
+            "cluster: use one of them."
+        )
     if distributed or processes > 1:
         shared.check_shared(model)
     files = inputs.files_of(reading, path, features, gold, leave_out_items)

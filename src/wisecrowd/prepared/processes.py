@@ -63,10 +63,11 @@ def fit_in_processes(model: Any, n_processes: int, *given: Any, **more: Any) -> 
 def fit_with(
     partners: OverJax, model: Any, given: tuple[Any, ...], more: dict[str, Any]
 ) -> Any:
-    """Fit as one of several processes; the first one returns what was learned."""
-    if partners.rank > 0:
-        model.progress = False
-    with shared_by(partners):
+    """Fit as one of several processes; the first one speaks, and returns the method."""
+    with shared_by(partners), warnings.catch_warnings():
+        if partners.rank > 0:
+            model.progress = False
+            warnings.simplefilter("ignore")
         model.fit(*given, **more)
     return model if partners.rank == 0 else None
 
