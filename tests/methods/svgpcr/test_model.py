@@ -280,7 +280,7 @@ def test_steps_that_are_shared_are_the_same_and_filling_counts_for_nothing(
 
     mesh = jax.sharding.Mesh(jax.devices()[:1], ("process",))
     one = FilledUp(mesh, N_ITEMS)
-    found = after(how._replace(shared_steps=one), one.rows(rows, 0))
+    found = after(how._replace(parts=one), one.rows(rows, 0))
     for got, want in zip(*map(jax.tree.leaves, (found, after(how, rows))), strict=True):
         assert got.shape == want.shape
         assert_allclose(got, want, rtol=1e-8, atol=1e-10)

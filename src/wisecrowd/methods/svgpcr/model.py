@@ -36,6 +36,34 @@ COMPILER = (
 compiled = partial(jax.jit, static_argnames="recipe", compiler_options=COMPILER)
 
 
+class Whole(NamedTuple):
+    """Batches of one process: what is summed is the sum, what counts is all."""
+
+    def n_items(self, X: Float[Array, "B D"]) -> int:
+        """Return how many items a batch has."""
+        return len(X)
+
+    def counted(self, tree: Any) -> Any:
+        """Return arrays with a row per item."""
+        return tree
+
+    def total(self, tree: Any, dtype: Any) -> Any:
+        """Return sums over the items."""
+        return tree
+
+    def all(self, true: Any) -> Any:
+        """Return whether something is true."""
+        return true
+
+    def gathered(self, tree: Any) -> Any:
+        """Return what there is of whole batches."""
+        return tree
+
+    def mapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function."""
+        return function
+
+
 class Shared(NamedTuple):
     """Batches that several processes share: equal parts, the last one filled up.
 
@@ -60,13 +88,24 @@ class Shared(NamedTuple):
     def _first(self) -> Any:
         return self.n_own * jax.lax.axis_index(AXIS)
 
-    def total(self, tree: Any) -> Any:
-        """Return the sums over all parts."""
-        return jax.lax.psum(tree, AXIS)
+    def n_items(self, X: Float[Array, "b D"]) -> int:
+        """Return how many items a whole batch has."""
+        return self.batch
+
+    def total(self, tree: Any, dtype: Any) -> Any:
+        """Return the sums over all parts, sent in one message in this precision."""
+        leaves, form = jax.tree.flatten(tree)
+        flat = jnp.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
+        ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
+        found = jnp.split(jax.lax.psum(flat, AXIS), ends)
+        pairs = zip(found, leaves, strict=True)
+        return jax.tree.unflatten(
+            form, [own.astype(leaf.dtype).reshape(leaf.shape) for own, leaf in pairs]
+        )
 
     def all(self, true: Any) -> Any:
         """Return whether something is true in all processes."""
-        return self.total(true.astype(int)) == self.mesh.size
+        return jax.lax.psum(true.astype("int32"), AXIS) == self.mesh.size
 
     def counted(self, tree: Any) -> Any:
         """Return zero for what fills the part up, in arrays with a row per item."""
@@ -85,7 +124,7 @@ class Shared(NamedTuple):
             shape = own.shape[0], self.n_own * self.mesh.size, *own.shape[2:]
             table = jnp.zeros(shape, own.dtype)
             filled = jax.lax.dynamic_update_slice_in_dim(table, own, self._first, 1)
-            return self.total(filled)[:, : self.batch]
+            return jax.lax.psum(filled, AXIS)[:, : self.batch]
 
         return jax.tree.map(whole, tree)
 
@@ -110,7 +149,7 @@ class Recipe(NamedTuple):
     shared: bool
     n_items: int
     jitter: float = sparse_gp.JITTER
-    shared_steps: Shared | None = None  # of steps that several processes share
+    parts: "Whole | Shared" = Whole()  # of the batches
 
 
 def recipe_of(

@@ -4,6 +4,7 @@ What the annotators say, and their skills, have closed-form updates between two 
 of steps.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from wisecrowd.methods.svgpcr.model import (
     Recipe,
     Shared,
     SparseTask,
+    Whole,
 )
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 from wisecrowd.skills.tally import Settled
@@ -105,11 +107,22 @@ def step(
 
     (project, left), pull_back = jax.vjp(projections, state.hyper)
     latent = sparse_gp.latent_moments(moments, project, left)
-    slope, shared = jax.grad(gain)(latent), recipe.shared_steps
-    slope = slope if shared is None else shared.counted(slope)
-    natural = _natural_update(recipe, state.natural, project, latent, slope, rates)
+    parts = recipe.parts
+    slope = parts.counted(jax.grad(gain)(latent))
+    scale = recipe.n_items / parts.n_items(batch.X)  # N / B
+
+    def site(slope: sparse_gp.Latent) -> sparse_gp.Natural:
+        return sparse_gp.site_parameters(project, latent, slope, scale)
+
     (uphill,) = pull_back(sparse_gp.projection_slopes(moments, project, slope))
-    uphill = uphill if shared is None else shared.total(uphill)
+    own, uphill = parts.total((site(slope), uphill), batch.X.dtype)
+
+    flat = slope._replace(var=jnp.minimum(slope.var, 0))
+
+    def safer() -> sparse_gp.Natural:
+        return parts.total(site(flat), batch.X.dtype)
+
+    natural = _natural_update(parts, state.natural, own, safer, rates.natural)
     with jax.numpy_dtype_promotion("standard"):  # Adam: a float to an integer power
         direction, memory = OPTIMISER.update(uphill, state.memory)
     paced = recipe.kernel.paced(direction.kernel, recipe.n_items)
@@ -132,12 +145,11 @@ def seen(
 
 
 def _natural_update(
-    recipe: Recipe,
+    parts: Whole | Shared,
     natural: sparse_gp.Natural,
-    project: Float[Array, "P M B"],
-    latent: sparse_gp.Latent,
-    slope: sparse_gp.Latent,
-    rates: Rates,
+    site: sparse_gp.Natural,
+    safer: Callable[[], sparse_gp.Natural],
+    rate: Float[Array, ""],
 ) -> sparse_gp.Natural:
     """Return q(U) after a step; where robust max is not log-concave, a safer one.
 
@@ -145,20 +157,12 @@ def _natural_update(
     the precision matrix would no longer be positive definite. Then their curvature is
     left out of this step.
     """
-    shared = recipe.shared_steps
-    n_batch = latent.mean.shape[0] if shared is None else shared.batch
-    scale = recipe.n_items / n_batch  # N / B
-
-    def moved(slope: sparse_gp.Latent) -> sparse_gp.Natural:
-        site = sparse_gp.site_parameters(project, latent, slope, scale)
-        site = site if shared is None else shared.total(site)
-        return sparse_gp.natural_step(natural, site, rates.natural)
-
-    tried = moved(slope)
-    safe = slope._replace(var=jnp.minimum(slope.var, 0))
-    valid = sparse_gp.is_valid(tried)
-    valid = valid if shared is None else shared.all(valid)
-    return jax.lax.cond(valid, lambda: tried, lambda: moved(safe))
+    tried = sparse_gp.natural_step(natural, site, rate)
+    return jax.lax.cond(
+        parts.all(sparse_gp.is_valid(tried)),
+        lambda: tried,
+        lambda: sparse_gp.natural_step(natural, safer(), rate),
+    )
 
 
 @model.compiled
@@ -171,7 +175,6 @@ def steps(
     rates: Rates,
 ) -> tuple[GPState, Seen]:
     """Take T steps, each on a batch of its own; several processes have parts of it."""
-    shared = recipe.shared_steps
 
     def taken(
         state: GPState, X: Array, evidence: Array, epsilon: Array, rates: Rates
@@ -181,9 +184,9 @@ def steps(
             return step(recipe, state, Batch(X, evidence), epsilon, rates)
 
         state, seen = jax.lax.scan(one, state, (X, evidence, rates))
-        return state, seen if shared is None else shared.gathered(seen)
+        return state, recipe.parts.gathered(seen)
 
-    every = taken if shared is None else shared.mapped(taken)
+    every = recipe.parts.mapped(taken)
     found: tuple[GPState, Seen] = every(state, X, evidence, epsilon, rates)
     return found
 
@@ -356,12 +359,12 @@ class NaturalTask(SparseTask):
         said = np.take(self.evidence(state.skills), own, axis=0)
         if self.partners.size == 1:
             return recipe, state.process, X, said, epsilon, rates
-        recipe = recipe._replace(shared_steps=self.shared(rows))
+        recipe = recipe._replace(parts=self.parts(rows))
         same, divided = self.partners.everywhere, self.partners.divided
         process, epsilon, rates = same((state.process, epsilon, rates))
         return recipe, process, *divided((X, said), axis=1), epsilon, rates
 
-    def shared(self, rows: Int[np.ndarray, "T B"]) -> Shared:
+    def parts(self, rows: Int[np.ndarray, "T B"]) -> Shared:
         """Return how some batches are shared."""
         return Shared(self.partners.mesh, rows.shape[1])
 
@@ -372,7 +375,7 @@ class NaturalTask(SparseTask):
         """
         if self.partners.size == 1 or not rows.size:
             return rows
-        return self.shared(rows).rows(np.sort(rows, axis=1), self.partners.rank)
+        return self.parts(rows).rows(np.sort(rows, axis=1), self.partners.rank)
 
     def expect(self, rows: Int[np.ndarray, "T B"]) -> None:
         """Begin to read the features of the next chunk of steps, of the own part."""
