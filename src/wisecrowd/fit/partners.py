@@ -144,7 +144,7 @@ class OverJax:
         leaves = [np.asarray(leaf, float) for leaf in leaves]
         flat = np.concatenate([leaf.ravel() for leaf in leaves])[None]
         with jax.enable_x64(True):
-            found = np.asarray(self.run(self._add, self.divided(flat, 0)))[0]
+            found = self.run(self._add, self.divided(flat, 0))[0]
         ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
         parts = zip(np.split(found, ends), leaves, strict=True)
         return jax.tree.unflatten(form, [p.reshape(leaf.shape) for p, leaf in parts])
@@ -173,11 +173,13 @@ class OverJax:
         return jax.make_array_from_process_local_data(where, leaf, tuple(shape))
 
     def run(self, function: Callable[..., Any], *given: Any) -> Any:
-        """Return what all processes compute together, as arrays of this process."""
+        """Return what all processes compute together, as arrays of NumPy."""
         jax = self._jax
         try:
-            found = jax.tree.map(lambda a: a.addressable_data(0), function(*given))
-            return jax.block_until_ready(found)
+            # NumPy's: what is bound to a device is compiled once more elsewhere.
+            return jax.tree.map(
+                lambda a: np.asarray(a.addressable_data(0)), function(*given)
+            )
         except (jax.errors.JaxRuntimeError, ValueError) as error:
             # What failed at once, not in the background, is a ValueError.
             if isinstance(error, ValueError) and "Gloo" not in str(error):
