@@ -3,14 +3,17 @@
 import os
 import signal
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import wisecrowd as wc
-from wisecrowd.feature_source import PIECE, InMemory
+from wisecrowd.blocks import Blocks
 from wisecrowd.fit.partners import Alone, PartnerDied, own_share, partners, shared_by
+from wisecrowd.fit.stochastic import rows_of_chunk
+from wisecrowd.methods.svgpcr import natural
 from wisecrowd.methods.svgpcr.model import Shared
 from wisecrowd.prepared import processes
 from wisecrowd.prepared.processes import check_shared, fit_in_processes
@@ -50,6 +53,13 @@ class Nth(Alone):
         self.rank, self.size = rank, size
 
 
+class Mesh(SimpleNamespace):
+    """A mesh of so many devices."""
+
+    def __init__(self, size):
+        super().__init__(size=size)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 @pytest.mark.parametrize("unit", [1, 4, 100])
 def test_every_item_belongs_to_one_process(size, unit):
@@ -61,25 +71,25 @@ def test_every_item_belongs_to_one_process(size, unit):
 
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_every_row_of_a_batch_is_in_one_part_and_parts_are_equal(size):
-    class Mesh:
-        pass
-
-    mesh = Mesh()
-    mesh.size = size
     rows = np.arange(3 * ODD).reshape(3, ODD)
-    parts = [Shared.rows(Shared(mesh, ODD), rows, rank) for rank in range(size)]
+    parts = [Shared(Mesh(size), ODD).rows(rows, rank) for rank in range(size)]
     assert len({part.shape for part in parts}) == 1
     assert np.array_equal(np.concatenate(parts, axis=1)[:, :ODD], rows)
 
 
-def test_pieces_of_some_items_are_those_items():
-    X = np.arange(3.0 * PIECE + 5)[:, None]
-    for first, last in ((0, PIECE), (PIECE, len(X)), (0, 0)):
-        found = list(InMemory(X).pieces(first, last))
-        assert [len(piece) <= PIECE for _, piece in found] == [True] * len(found)
-        said = np.concatenate([X[:0], *(piece for _, piece in found)])
-        assert np.array_equal(said, X[first:last])
-        assert all(np.array_equal(X[where], piece) for where, piece in found)
+def test_of_a_file_each_process_reads_its_own_blocks():
+    blocks = Blocks(np.arange(0, 16_001, 1000), together=16)
+    rows = rows_of_chunk(0, 16_000, 0, 20, 500, blocks)
+
+    def read_by(rank):
+        task = SimpleNamespace(
+            partners=Nth(rank, 2), parts=lambda rows: Shared(Mesh(2), rows.shape[1])
+        )
+        return set(np.unique(natural.NaturalTask.own(task, rows) // 1000).tolist())
+
+    both = [read_by(rank) for rank in range(2)]
+    assert both[0] | both[1] == set(range(16))
+    assert len(both[0] & both[1]) <= 4
 
 
 def test_a_fit_is_shared_where_somebody_says_so():
