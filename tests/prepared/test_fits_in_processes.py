@@ -14,7 +14,7 @@ from wisecrowd.blocks import Blocks
 from wisecrowd.fit.partners import Alone, PartnerDied, own_share, partners, shared_by
 from wisecrowd.fit.stochastic import rows_of_chunk
 from wisecrowd.methods.svgpcr import natural
-from wisecrowd.methods.svgpcr.model import Shared
+from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.prepared import processes
 from wisecrowd.prepared.processes import check_shared, fit_in_processes
 
@@ -72,7 +72,7 @@ def test_every_item_belongs_to_one_process(size, unit):
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_every_row_of_a_batch_is_in_one_part_and_parts_are_equal(size):
     rows = np.arange(3 * ODD).reshape(3, ODD)
-    parts = [Shared(Mesh(size), ODD).rows(rows, rank) for rank in range(size)]
+    parts = [Parts(Mesh(size), ODD).rows(rows, rank) for rank in range(size)]
     assert len({part.shape for part in parts}) == 1
     assert np.array_equal(np.concatenate(parts, axis=1)[:, :ODD], rows)
 
@@ -83,7 +83,7 @@ def test_of_a_file_each_process_reads_its_own_blocks():
 
     def read_by(rank):
         task = SimpleNamespace(
-            partners=Nth(rank, 2), parts=lambda rows: Shared(Mesh(2), rows.shape[1])
+            partners=Nth(rank, 2), parts=lambda rows: Parts(Mesh(2), rows.shape[1])
         )
         return set(np.unique(natural.NaturalTask.own(task, rows) // 1000).tolist())
 

@@ -119,7 +119,9 @@ def _started(rank: int, n_processes: int, said: Any) -> Any:
     """
     command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
     # NPROC is what XLA takes for the number of cores.
-    n_own = max(1, (os.cpu_count() or 1) // n_processes)
+    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
+    n_cores = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
+    n_own = max(1, n_cores // n_processes)
     threads = {"OMP_NUM_THREADS": "1", "NPROC": str(n_own)}
     shown, env = DEVNULL if rank else None, {**os.environ, **threads}
     worker: Any = subprocess.Popen(

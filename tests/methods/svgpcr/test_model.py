@@ -15,7 +15,8 @@ from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.gp.class_posterior import Conditional, Factorised
 from wisecrowd.maths.gp.links import RobustMax, Softmax
 from wisecrowd.methods.svgpcr import model, natural
-from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe, Shared
+from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
+from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.skills import ConfusionMatrices
 
 N_ITEMS, N_INDUCING, N_CLASSES, N_ANSWERS, JITTER = 7, 4, 3, 4, 1e-8
@@ -257,7 +258,7 @@ def test_a_step_of_q_is_the_natural_gradient_of_the_bound(link, family, shared):
     assert_allclose(bend, -2 * symmetric, rtol=1e-6, atol=1e-7)
 
 
-class FilledUp(Shared):
+class FilledUp(Parts):
     """One process, whose part of a batch three copies fill up."""
 
     n_own = property(lambda self: self.batch + 3)

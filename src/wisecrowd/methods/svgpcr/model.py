@@ -20,11 +20,11 @@ from jaxtyping import Array, Float, Int
 from wisecrowd.answers import Answers
 from wisecrowd.blocks import Blocks
 from wisecrowd.feature_source import FeatureSource, as_source, filled
-from wisecrowd.fit.partners import AXIS
 from wisecrowd.fit.stochastic import Schedule, Watched, watched_items
 from wisecrowd.fit.training import Plan, StepBudget
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling
+from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.methods.svgpcr.record import SparseGP
 
 N_SAID = 20_000  # items of which an error speaks
@@ -36,110 +36,6 @@ COMPILER = (
 compiled = partial(jax.jit, static_argnames="recipe", compiler_options=COMPILER)
 
 
-class Whole(NamedTuple):
-    """Batches of one process: what is summed is the sum, what counts is all."""
-
-    def n_items(self, X: Float[Array, "B D"]) -> int:
-        """Return how many items a batch has."""
-        return len(X)
-
-    def counted(self, tree: Any) -> Any:
-        """Return arrays with a row per item."""
-        return tree
-
-    def total(self, tree: Any, dtype: Any) -> Any:
-        """Return sums over the items."""
-        return tree
-
-    def all(self, true: Any) -> Any:
-        """Return whether something is true."""
-        return true
-
-    def gathered(self, tree: Any) -> Any:
-        """Return what there is of whole batches."""
-        return tree
-
-    def mapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function."""
-        return function
-
-
-class Shared(NamedTuple):
-    """Batches that several processes share: equal parts, the last one filled up.
-
-    Its methods are for what is compiled over the mesh, which has a device per process.
-    """
-
-    mesh: jax.sharding.Mesh
-    batch: int  # items of a whole batch
-
-    @property
-    def n_own(self) -> int:
-        """Items of one part, with those that fill it up."""
-        return -(-self.batch // self.mesh.size)
-
-    def rows(self, rows: Int[np.ndarray, "T B"], rank: int) -> Int[np.ndarray, "T b"]:
-        """Return the items of one part; what fills it up are copies of an item."""
-        n_more = self.n_own * self.mesh.size - self.batch
-        full = np.pad(rows, ((0, 0), (0, n_more)), mode="edge")
-        return full[:, rank * self.n_own : (rank + 1) * self.n_own]
-
-    @property
-    def _first(self) -> Any:
-        return self.n_own * jax.lax.axis_index(AXIS)
-
-    def n_items(self, X: Float[Array, "b D"]) -> int:
-        """Return how many items a whole batch has."""
-        return self.batch
-
-    def total(self, tree: Any, dtype: Any) -> Any:
-        """Return the sums over all parts, sent in one message in this precision."""
-        leaves, form = jax.tree.flatten(tree)
-        flat = jnp.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
-        ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
-        found = jnp.split(jax.lax.psum(flat, AXIS), ends)
-        pairs = zip(found, leaves, strict=True)
-        return jax.tree.unflatten(
-            form, [own.astype(leaf.dtype).reshape(leaf.shape) for own, leaf in pairs]
-        )
-
-    def all(self, true: Any) -> Any:
-        """Return whether something is true in all processes."""
-        return jax.lax.psum(true.astype("int32"), AXIS) == self.mesh.size
-
-    def counted(self, tree: Any) -> Any:
-        """Return zero for what fills the part up, in arrays with a row per item."""
-        counts = self._first + jnp.arange(self.n_own, dtype="int32") < self.batch
-        return jax.tree.map(
-            lambda a: jnp.where(counts.reshape(-1, *[1] * (a.ndim - 1)), a, 0), tree
-        )
-
-    def gathered(self, tree: Any) -> Any:
-        """Return whole batches from the parts, (T, b, ...) each.
-
-        By a sum, which gloo can do better than anything else.
-        """
-
-        def whole(own: Any) -> Any:
-            shape = own.shape[0], self.n_own * self.mesh.size, *own.shape[2:]
-            table = jnp.zeros(shape, own.dtype)
-            filled = jax.lax.dynamic_update_slice_in_dim(table, own, self._first, 1)
-            return jax.lax.psum(filled, AXIS)[:, : self.batch]
-
-        return jax.tree.map(whole, tree)
-
-    def mapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of a state, two tables of parts, and more that all have.
-
-        What it returns is the same in all processes.
-        """
-        same, parts = (jax.sharding.PartitionSpec(*n) for n in ([], [None, AXIS]))
-        specs = (same, parts, parts, same, same)
-        return jax.shard_map(
-            function, mesh=self.mesh, in_specs=specs, out_specs=same, check_vma=False
-        )
-
-
 class Recipe(NamedTuple):
     """What is fixed while fitting; hashable, so that a step is compiled for it once."""
 
@@ -149,7 +45,7 @@ class Recipe(NamedTuple):
     shared: bool
     n_items: int
     jitter: float = sparse_gp.JITTER
-    parts: "Whole | Shared" = Whole()  # of the batches
+    parts: Parts = Parts()  # of a batch
 
 
 def recipe_of(

@@ -27,10 +27,9 @@ from wisecrowd.methods.svgpcr.model import (
     Divergence,
     Hyper,
     Recipe,
-    Shared,
     SparseTask,
-    Whole,
 )
+from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 from wisecrowd.skills.tally import Settled
 
@@ -145,7 +144,7 @@ def seen(
 
 
 def _natural_update(
-    parts: Whole | Shared,
+    parts: Parts,
     natural: sparse_gp.Natural,
     site: sparse_gp.Natural,
     safer: Callable[[], sparse_gp.Natural],
@@ -364,9 +363,9 @@ class NaturalTask(SparseTask):
         process, epsilon, rates = same((state.process, epsilon, rates))
         return recipe, process, *divided((X, said), axis=1), epsilon, rates
 
-    def parts(self, rows: Int[np.ndarray, "T B"]) -> Shared:
+    def parts(self, rows: Int[np.ndarray, "T B"]) -> Parts:
         """Return how some batches are shared."""
-        return Shared(self.partners.mesh, rows.shape[1])
+        return Parts(self.partners.mesh, rows.shape[1])
 
     def own(self, rows: Int[np.ndarray, "T B"]) -> Int[np.ndarray, "T b"]:
         """Return the part of some batches that this process has.
