@@ -38,7 +38,8 @@ def assert_same(found, want, X):
     """Claim that two fits have the same labels, skills, classifier and trace."""
     assert_allclose(found.label_proba_, want.label_proba_, atol=1e-6)
     assert_allclose(found.confusion_, want.confusion_, atol=1e-6)
-    assert_allclose(found.predict_proba(X), want.predict_proba(X), atol=1e-6)
+    close = 1e-3 if found.networks else 1e-6  # which learn in float32
+    assert_allclose(found.predict_proba(X), want.predict_proba(X), atol=close)
     left, right = (m.trace_.drop(columns="seconds") for m in (found, want))
     assert_allclose(left, right, atol=1e-6, rtol=1e-6)
 
