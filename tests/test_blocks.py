@@ -105,6 +105,21 @@ def test_pieces_are_those_of_the_array(sizes):
         assert_array_equal(got[1], want[1])
 
 
+@pytest.mark.parametrize("first", [0, PIECE, 2 * PIECE])
+@pytest.mark.parametrize("last", [2 * PIECE, 3 * PIECE + 4])
+def test_pieces_of_some_items_are_those_items_and_no_other_block_is_read(first, last):
+    X, disk, log = source((3, 2 * PIECE + 1, PIECE))
+    for got, want in zip(
+        disk.pieces(first, last), InMemory(X).pieces(first, last), strict=True
+    ):
+        assert got[0] == want[0]
+        assert_array_equal(got[1], X[got[0]])
+        assert_array_equal(want[1], X[got[0]])
+    sizes = np.diff(disk.blocks.bounds)
+    needed = (disk.blocks.bounds[:-1] < last) & (disk.blocks.bounds[1:] > first)
+    assert log == sizes[needed & (first < last)].tolist()
+
+
 def test_a_block_that_was_expected_is_read_once_and_then_let_go():
     _, disk, log = source()
     disk.expect(np.array([[0, 6]]))  # blocks of 5 and 7 items

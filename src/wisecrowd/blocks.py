@@ -188,10 +188,12 @@ class OnDisk:
                 self._ahead.pop(block, None)
         return out.reshape(*rows.shape, self.n_features)
 
-    def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
-        """Yield all items in order, `PIECE` at a time: where they are, and their X."""
-        first, left = 0, None
-        for block in self._in_order():
+    def pieces(
+        self, first: int = 0, last: int | None = None
+    ) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
+        """Yield items in order, `PIECE` at a time: where they are, and their X."""
+        end, left = self.n_items if last is None else last, None
+        for block in self._in_order(first, end):
             X = block if left is None else np.concatenate([left, block])
             whole = len(X) // PIECE * PIECE
             for i in range(0, whole, PIECE):
@@ -200,15 +202,19 @@ class OnDisk:
         if left is not None and len(left):
             yield slice(first, first + len(left)), left
 
-    def _in_order(self) -> Iterator[Array]:
-        """Yield all blocks, while the next one is being read."""
+    def _in_order(self, first: int, last: int) -> Iterator[Array]:
+        """Yield the blocks of some items, while the next one is being read."""
+        if first >= last:
+            return
+        bounds = self.blocks.bounds
+        begin, end = np.searchsorted(bounds, [first + 1, last]).tolist()
         with ThreadPoolExecutor(1) as thread:
-            ahead = thread.submit(self._read, 0)
-            for block in range(len(self.parts)):
+            ahead = thread.submit(self._read, begin - 1)
+            for block in range(begin - 1, end):
                 X = ahead.result()
-                if block + 1 < len(self.parts):
+                if block + 1 < end:
                     ahead = thread.submit(self._read, block + 1)
-                yield X
+                yield X[max(first - bounds[block], 0) : last - bounds[block]]
 
     def _read(self, block: int, rows: Int[np.ndarray, " n"] | None = None) -> Array:
         """Return a block, or some rows of it; refuse what is not finite."""

@@ -33,8 +33,10 @@ class FeatureSource(Protocol):
     def batches(self, rows: Int[np.ndarray, "T B"]) -> Float[np.ndarray, "T B D"]:
         """Return the features of some items, one batch per step."""
 
-    def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
-        """Yield all items in order, `PIECE` at a time: where they are, and their X."""
+    def pieces(
+        self, first: int = 0, last: int | None = None
+    ) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
+        """Yield items in order, `PIECE` at a time: where they are, and their X."""
 
     def changed(self, change: Callable[[Array], Array]) -> "FeatureSource":
         """Return the source of features after a change of units, row by row."""
@@ -51,10 +53,13 @@ class InMemory:
         """Return the features of some items, one batch per step."""
         return np.take(self.X, rows, axis=0)
 
-    def pieces(self) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
-        """Yield all items in order, `PIECE` at a time: where they are, and their X."""
-        for first in range(0, self.n_items, PIECE):
-            where = slice(first, min(first + PIECE, self.n_items))
+    def pieces(
+        self, first: int = 0, last: int | None = None
+    ) -> Iterator[tuple[slice, Float[np.ndarray, "piece D"]]]:
+        """Yield items in order, `PIECE` at a time: where they are, and their X."""
+        end = self.n_items if last is None else last
+        for begin in range(first, end, PIECE):
+            where = slice(begin, min(begin + PIECE, end))
             yield where, self.X[where]
 
     def changed(self, change: Callable[[Array], Array]) -> "InMemory":

@@ -1,6 +1,7 @@
 """``wisecrowd fit`` and ``predict``: a classifier from answers and features."""
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import wisecrowd as wc
+from clusters import cluster
 from mistakes import one_sentence
+from wisecrowd.fit.partners import PartnerDied
+from wisecrowd.prepared import processes
 
 QUICK = ("--inducing", 5, "--epochs", 60)
 
@@ -292,3 +296,86 @@ def test_a_folder_is_read_in_pieces_and_gives_the_run_of_one_file(
     assert found[0] == found[1]
     left = run(*command, *QUICK, "--leave-out-items", folder / "gold.csv", "--force")
     one_sentence(left, "features in memory only")
+
+
+# -- in several processes --------------------------------------------------------------
+
+EXACT = ("--inducing", 5, "--epochs", 9, "--set", "dtype=float64", "--set", "tol=none")
+
+
+def labels_of(run_folder):
+    labels = pd.read_parquet(run_folder / "labels.parquet")
+    return labels.filter(like="p_").to_numpy()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default:The fit was stopped")
+def test_processes_here_or_of_a_cluster_leave_the_run_of_one(run, folder, tmp_path):
+    files = (folder / "answers.csv", "-f", folder / "features.parquet")
+    outs = [tmp_path / name for name in ("one", "here", "cluster")]
+    assert run("fit", *files, *EXACT, "--out", outs[0]).exit_code == 0
+    here = run("fit", *files, *EXACT, "--out", outs[1], "--processes", 2)
+    assert here.exit_code == 0, here.output
+    assert here.stderr.count("note: The fit was stopped") == 1
+    first, second = cluster("fit", *files, *EXACT, "--out", outs[2], "--json")
+    said, silent = first.communicate(), second.communicate()
+    assert (first.returncode, second.returncode) == (0, 0), said
+    assert silent == ("", "")
+    assert json.loads(said[0])["method"] == "svgpcr"
+    assert "250 answers" in said[1]
+    for out in outs[1:]:
+        assert_allclose(labels_of(out), labels_of(outs[0]), atol=1e-6)
+        assert (out / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_in_a_cluster_a_partner_that_dies_is_one_sentence(folder, tmp_path):
+    kept = tmp_path / "fit.checkpoint"
+    command = ("fit", folder / "answers.csv", "-f", folder / "features.parquet")
+    often = ("--checkpoint", kept, "--set", "checkpoint_seconds=0", "-q")
+    first, second = cluster(*command, "--epochs", 10**5, "--set", "tol=none", *often)
+    while not kept.exists():
+        assert first.poll() is second.poll() is None
+        time.sleep(0.01)
+    second.kill()
+    second.communicate()
+    said = first.communicate()[1]
+    assert (first.returncode, said.count("\n")) == (2, 1)
+    assert said.startswith("error: a process that shares the work has died")
+    assert said.endswith("-q --distributed --resume\n")
+
+
+def test_a_process_that_died_is_one_sentence_with_the_command_that_goes_on(
+    run, folder, tmp_path, monkeypatch
+):
+    def dies(*_):
+        raise PartnerDied
+
+    monkeypatch.setattr(processes, "in_processes", dies)
+    files = (folder / "answers.csv", "-f", folder / "features.parquet")
+    command = ["fit", *map(str, files), "-q", "--processes", "2"]
+    died = "error: a process that shares the work has died, so the others end too. "
+    one_sentence(run(*command), died, "With --checkpoint FILE it could be resumed")
+    kept = ["--checkpoint", str(tmp_path / "a b"), "--set", "max_epochs=3"]
+    monkeypatch.setattr("sys.argv", ["wisecrowd", *command, *kept])
+    words = f" --checkpoint '{tmp_path}/a b' --set max_epochs=3 --resume\n"
+    one_sentence(run(*command, *kept), died, words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-m", "aggnet"], "AggNet learns in one process"),
+        (["--as-published"], "SVGPCR learns in one process with these settings"),
+        (["--kernel", "deep"], "without a network under the kernel"),
+        (["--distributed"], "use one of them"),
+    ],
+)
+def test_what_processes_cannot_share_is_a_sentence(arguments, words, run, folder):
+    files = (folder / "answers.csv", "-f", folder / "features.parquet")
+    one_sentence(run("fit", *files, "--processes", 2, *arguments), words)
+
+
+def test_a_cluster_that_nobody_has_started_is_a_sentence(run, folder):
+    files = (folder / "answers.csv", "-f", folder / "features.parquet")
+    one_sentence(run("fit", *files, "--distributed"), "no partners were found")

@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import wisecrowd as wc
+from wisecrowd.fit.partners import Alone
 from wisecrowd.prepared import aggregate, write
 from wisecrowd.prepared import passes as reading
 from wisecrowd.prepared.aggregate import aggregate_prepared
-from wisecrowd.prepared.partners import Alone
 from wisecrowd.prepared.write import prepare
 
 MODELS = {

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,9 +14,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import wisecrowd as wc
+from clusters import cluster
+from wisecrowd.fit.partners import Alone
 from wisecrowd.prepared import processes
 from wisecrowd.prepared.aggregate import aggregate_prepared
-from wisecrowd.prepared.partners import Alone
 from wisecrowd.prepared.passes import gathered
 from wisecrowd.prepared.processes import aggregate_in_processes
 
@@ -184,35 +184,12 @@ def test_ctrl_c_ends_all_processes_and_leaves_nothing(prepared, tmp_path):
     assert not list(run.iterdir())
 
 
-def cluster(folder, run, *more, size=2):
-    """Start processes as Open MPI does, each with the command of the others."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "wisecrowd", "aggregate", folder, "--out", run]
-    return [
-        subprocess.Popen(
-            [*map(str, command), "--distributed", *more],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={
-                **os.environ,
-                "OMPI_MCA_orte_hnp_uri": f"1.0;tcp://127.0.0.1:{port}",
-                "OMPI_COMM_WORLD_SIZE": str(size),
-                "OMPI_COMM_WORLD_RANK": str(rank),
-                "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),
-            },
-        )
-        for rank in range(size)
-    ]
-
-
 @pytest.mark.slow
 def test_a_cluster_starts_the_processes_and_the_first_one_speaks(prepared, tmp_path):
     folder = prepared[3]
     want = aggregate_prepared(wc.Consensus(), folder, tmp_path / "one")
-    first, second = cluster(folder.path, tmp_path / "two", "--json", "-q")
+    out = ("--out", tmp_path / "two", "--json", "-q")
+    first, second = cluster("aggregate", folder.path, *out)
     said, other = first.communicate()[0], second.communicate()[0]
     assert (first.returncode, second.returncode, other) == (0, 0, "")
     assert said.startswith('{"method": "consensus"')
@@ -223,7 +200,8 @@ def test_a_cluster_starts_the_processes_and_the_first_one_speaks(prepared, tmp_p
 @pytest.mark.slow
 def test_in_a_cluster_too_a_partner_that_dies_is_one_sentence(prepared, tmp_path):
     forever = ("-m", "bcc", "--set", "max_iter=1000000", "--set", "tol=none")
-    first, second = cluster(prepared[3].path, tmp_path / "run", *forever)
+    command = ("aggregate", prepared[3].path, "--out", tmp_path / "run")
+    first, second = cluster(*command, *forever)
     while len(list((tmp_path / "run").glob(".work-*"))) < 2:
         assert first.poll() is second.poll() is None
         time.sleep(0.01)

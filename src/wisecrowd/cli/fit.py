@@ -87,6 +87,8 @@ def fit(
     leave_out_items: opt.LeaveOutItems = None,
     method: Annotated[str, opt.method_option(CLASSIFIERS)] = "svgpcr",
     settled_at: opt.SettledAt = 0.02,
+    processes: opt.Processes = 1,
+    distributed: opt.Distributed = False,
     seed: opt.Seed = 0,
     published: cfg.AsPublished = False,
     force: opt.Force = False,
@@ -106,17 +108,34 @@ def fit(
     name = opt.method_of_command(method, CLASSIFIERS)
     model = cfg.made_method(name, settings, seed=seed, quiet=quiet, published=published)
     from wisecrowd.cli import outcome
+    from wisecrowd.cli.together import how_to_go_on, joined
+    from wisecrowd.prepared import processes as shared
     from wisecrowd.results.settled import check_limit
 
     check_limit(settled_at)
-    given = inputs.files_of(reading, path, features, gold, leave_out_items)
-    outcome.check_folder(out, given, force=force)
+    if distributed and processes > 1:
+        raise wc.InputError(
+            "--processes starts processes here, and --distributed joins those of a "
+            "cluster: use one of them."
+        )
+    if distributed or processes > 1:
+        shared.check_shared(model)
+    files = inputs.files_of(reading, path, features, gold, leave_out_items)
+    outcome.check_folder(out, files, force=force)
     data: Any = inputs.data_from(
         path, reading, gold, (features, reading_table), leave_out_items
     )
-    outcome.say_read(data.answers, data.notes, quiet=quiet)
-    model.fit(
-        data.table.to_frame(), data.answers, items=data.answers.items, gold=data.gold
-    )
+    given = data.table.to_frame(), data.answers
+    more = {"items": data.answers.items, "gold": data.gold}
+    with joined(distributed, how_to_go_on(model)) as partners:
+        first = partners.rank == 0
+        outcome.say_read(data.answers, data.notes, quiet=quiet or not first)
+        if distributed:
+            shared.fit_with(partners, model, given, more)
+        elif processes > 1:
+            model = shared.fit_in_processes(model, processes, *given, **more)
+        else:
+            model.fit(*given, **more)
     how: Any = {"force": force, "as_json": as_json, "quiet": quiet}
-    outcome.report(model, data, out=out, settled_at=settled_at, **how)
+    if first:
+        outcome.report(model, data, out=out, settled_at=settled_at, **how)

@@ -82,14 +82,19 @@ SettledAt = Annotated[
     ),
 ]
 Processes = Annotated[
-    int, option("", "Of a prepared folder: processes here that share the work.", min=1)
+    int,
+    option(
+        "",
+        "Processes here that share the work: of a prepared folder, or of a fit.",
+        min=1,
+    ),
 ]
 Distributed = Annotated[
     bool,
     option(
         "--distributed",
-        "Of a prepared folder: be one of the processes that Slurm, Open MPI or "
-        "Kubernetes has started with this command.",
+        "Be one of the processes that Slurm, Open MPI or Kubernetes has started with "
+        "this command, to share the work of a prepared folder, or of a fit.",
     ),
 ]
 Force = Annotated[

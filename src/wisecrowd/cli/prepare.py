@@ -1,11 +1,8 @@
 """``wisecrowd prepare``, and ``wisecrowd aggregate`` of what it has written."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 import wisecrowd as wc
 from wisecrowd.cli import inputs
@@ -87,6 +84,8 @@ def aggregate_prepared(
 ) -> None:
     """Label the items of a prepared folder, and print what was learned."""
     from wisecrowd.cli import show
+    from wisecrowd.cli.together import joined
+    from wisecrowd.prepared.aggregate import aggregate_prepared as aggregated
     from wisecrowd.prepared.folder import opened
     from wisecrowd.prepared.processes import aggregate_in_processes
     from wisecrowd.results.run_folder import check_folder
@@ -109,27 +108,13 @@ def aggregate_prepared(
         notes = [*notes, *inputs.set_groups(model, groups, prepared.annotators)]
     if notes and not how["quiet"]:
         show.say_sentences(notes)
-    if distributed:
-        _join(model, prepared, out, force=force, **how)
-        return
-    found = aggregate_in_processes(model, prepared, out, n_processes, force=force)
-    _show(found, prepared, out, **how)
-
-
-def _join(model: Any, prepared: Any, out: Path, *, force: bool, **how: bool) -> None:
-    """Be one of the processes that a cluster has started."""
-    from wisecrowd.prepared.aggregate import aggregate_prepared as aggregated
-    from wisecrowd.prepared.partners import OverJax
-
-    partners = OverJax()
-    try:
-        aggregated(model, prepared, out, partners, force=force)
+    if not distributed:
+        model = aggregate_in_processes(model, prepared, out, n_processes, force=force)
+    with joined(distributed) as partners:
+        if distributed:
+            aggregated(model, prepared, out, partners, force=force)
         if partners.rank == 0:
             _show(model, prepared, out, **how)
-        partners.part()
-    except wc.InputError as error:
-        typer.echo(f"error: {error}", err=True)
-        os._exit(2)  # at the usual end, JAX would wait for a partner that is dead
 
 
 def _show(model: Any, prepared: Any, out: Path, *, as_json: bool, quiet: bool) -> None:

@@ -23,6 +23,7 @@ from wisecrowd._files import remove_leftovers, write_whole
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
 from wisecrowd.feature_source import FeatureSource
+from wisecrowd.fit.partners import partners
 from wisecrowd.fit.stochastic import Run
 
 FORMAT = "wisecrowd-checkpoint-1"
@@ -76,8 +77,13 @@ class Checkpoint:
         return cls(path, float(settings.checkpoint_seconds), settings.resume, found)
 
     def write(self, run: Run) -> None:
-        """Keep a run, if the last one was kept long enough ago."""
+        """Keep a run, if the last one was kept long enough ago.
+
+        Of several processes, the first one does it: all have the same run.
+        """
         if self.path is None or time.monotonic() - self._last < self.seconds:
+            return
+        if partners().rank > 0:
             return
         tensors, about = flattened(run)
         about |= {"format": FORMAT, "fingerprint": self.fingerprint}
@@ -90,7 +96,14 @@ class Checkpoint:
         `like` returns a state of the same structure; its values do not count.
         """
         found = self._found()
-        return None if found is None else restored(*found, like())
+        run = None if found is None else restored(*found, like())
+        mine, who = -1 if run is None else run.step, partners()
+        if who.sum(np.array(mine)) != who.size * mine:
+            raise InputError(
+                f"{self.path} is not the same checkpoint for all processes. All of "
+                f"them need to see its folder."
+            )
+        return run
 
     def seed(self, drawn: int) -> int:
         """Return the seed of the run to go on from; to begin anew, the drawn one.
@@ -124,7 +137,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the file: the fit is complete."""
-        if self.path is not None:
+        if self.path is not None and partners().rank == 0:
             self.path.unlink(missing_ok=True)
             remove_leftovers(self.path)  # of one that was killed
 

@@ -22,6 +22,7 @@ from jaxtyping import Float, Int
 from wisecrowd._checks import InputError
 from wisecrowd.blocks import Blocks
 from wisecrowd.feature_source import PIECE
+from wisecrowd.fit.partners import partners
 from wisecrowd.fit.trace import Trace
 
 MAX_CHUNK = 100  # steps between two updates of what is not learned by steps
@@ -227,9 +228,10 @@ def advanced(task: Task, n_items: int, schedule: Schedule, run: Run) -> Run:
     place = Place(step, run.n_steps, seen)
     state = task.between(state, place)
     watched = task.watched(state)
+    seconds = run.seconds + time.perf_counter() - began
+    watched, seconds = of_first(watched, seconds)
     if not np.isfinite(watched.terms["bound"]):
         return failed(task, run)
-    seconds = run.seconds + time.perf_counter() - began
     row = {"step": step, **watched.terms, "seconds": seconds}
     keep = -(-LOOK_BACK // schedule.chunk) + 1
     run = run._replace(
@@ -240,6 +242,15 @@ def advanced(task: Task, n_items: int, schedule: Schedule, run: Run) -> Run:
         seconds=seconds,
     )
     return run._replace(n_steps=steps_to_take(task, n_items, schedule, run, place))
+
+
+def of_first(watched: Watched, seconds: float) -> tuple[Watched, float]:
+    """Return what the first process has: all go on, and end, as it does."""
+    names, numbers = zip(*watched.terms.items(), strict=True)  # JAX would sort a dict
+    mine = numbers, watched.per_item, watched.constant, seconds
+    numbers, per_item, constant, seconds = partners().broadcast(mine)
+    terms = dict(zip(names, numbers, strict=True))
+    return Watched(terms, per_item, constant), seconds
 
 
 def steps_to_take(

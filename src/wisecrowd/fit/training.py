@@ -14,6 +14,7 @@ from wisecrowd._checks import (
     whole_number,
 )
 from wisecrowd.fit.checkpoint import NOWHERE, Checkpoint
+from wisecrowd.fit.partners import partners
 from wisecrowd.fit.stochastic import Run, Schedule, Task, completed
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths.scaling import SCALINGS
@@ -74,7 +75,8 @@ def trained(
     with Trace(plan.name, schedule.n_steps, plan.progress) as trace:
         run = keep.resumed(like or start)
         if run is None:
-            run = Run(start(), plan.seed, schedule.n_steps)
+            state = partners().broadcast(start())  # k-means may differ by machine
+            run = Run(state, plan.seed, schedule.n_steps)
             if start_counts:
                 schedule = schedule.shortened(trace.seconds)
         run = completed(task, plan.n_items, schedule, run, trace=trace, keep=keep.write)

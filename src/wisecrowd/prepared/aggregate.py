@@ -21,13 +21,13 @@ from wisecrowd.annotations.sizes import free_memory
 from wisecrowd.answers import Answers
 from wisecrowd.base import Learned
 from wisecrowd.fit.collapse import said_of_lost
+from wisecrowd.fit.partners import Alone, Partners
 from wisecrowd.fit.trace import Trace
 from wisecrowd.maths import crowd, pool, together
 from wisecrowd.metrics.calibration import Calibration
 from wisecrowd.persist import save
 from wisecrowd.prepared.folder import Block, Prepared, file_name, moved
 from wisecrowd.prepared.learn import End, Proba, bcc, consensus, dawid_skene
-from wisecrowd.prepared.partners import Alone, Partners
 from wisecrowd.prepared.passes import (
     Passes,
     Scratch,

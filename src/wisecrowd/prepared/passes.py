@@ -11,10 +11,10 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.answers import Answers
+from wisecrowd.fit.partners import Partners
 from wisecrowd.maths import crowd, together
 from wisecrowd.maths.pool import N_GOLD, N_LEARN
 from wisecrowd.prepared.folder import Block, Prepared
-from wisecrowd.prepared.partners import Partners
 
 Sums = dict[str, Any]
 OfBlock = Callable[[Block], Sums]

@@ -1,4 +1,4 @@
-"""Several processes on this machine that label one prepared folder together."""
+"""Several processes on this machine that share a fit, or label a prepared folder."""
 
 import os
 import pickle
@@ -8,18 +8,21 @@ import subprocess
 import sys
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import DEVNULL, PIPE
+from tempfile import TemporaryFile
 from threading import Thread
+from traceback import format_exc
 from typing import Any
 
 from wisecrowd._checks import InputError, whole_number
 from wisecrowd._files import temporary_folder
+from wisecrowd.fit.partners import OverJax, PartnerDied, shared_by
 from wisecrowd.persist import load
 from wisecrowd.prepared.aggregate import aggregate_prepared
 from wisecrowd.prepared.folder import Prepared
-from wisecrowd.prepared.partners import PARTNER_DIED, OverJax
 
 POLL = 0.05  # seconds between two looks at the processes
 
@@ -36,56 +39,127 @@ def aggregate_in_processes(
         return aggregate_prepared(model, prepared, out, force=force)
     prepared.part(0, n_processes)  # refused if there are too few shards
     out = Path(out)
-    where = {"address": f"127.0.0.1:{_free_port()}", "size": n_processes}
-    workers: list[Any] = []
     with temporary_folder(out) as scratch:
         how = {"scratch": scratch, "force": force}
+        in_processes(_aggregate, n_processes, model, prepared, out, how)
+    return load(out)
+
+
+def _aggregate(
+    partners: OverJax, model: Any, prepared: Prepared, out: Path, how: dict[str, Any]
+) -> None:
+    aggregate_prepared(model, prepared, out, partners, **how)
+
+
+def fit_in_processes(model: Any, n_processes: int, *given: Any, **more: Any) -> Any:
+    """Return the method fitted, ``model.fit(*given, **more)``, by several processes."""
+    check_shared(model)
+    whole_number(n_processes, "n_processes")
+    if n_processes == 1:
+        return model.fit(*given, **more)
+    return in_processes(fit_with, n_processes, model, given, more)
+
+
+def fit_with(
+    partners: OverJax, model: Any, given: tuple[Any, ...], more: dict[str, Any]
+) -> Any:
+    """Fit as one of several processes; the first one speaks, and returns the method."""
+    with shared_by(partners), warnings.catch_warnings():
+        if partners.rank > 0:
+            model.progress = False
+            warnings.simplefilter("ignore")
+        model.fit(*given, **more)
+    return model if partners.rank == 0 else None
+
+
+def check_shared(model: Any) -> None:
+    """Refuse a method that processes cannot share."""
+    if not getattr(model, "shares_steps", False):
+        raise InputError(
+            f"{type(model).__name__} learns in one process with these settings. What "
+            f"several can share is SVGPCR with inference='natural', and SVGP, both "
+            f"without a network under the kernel."
+        )
+
+
+# -- a function in several processes --------------------------------------------------
+
+Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+"""What to do, with what, and which of the processes it is."""
+
+
+def in_processes(function: Callable[..., Any], n_processes: int, *given: Any) -> Any:
+    """Return what ``function(partners, *given)`` returns in the first process.
+
+    All processes call it. The function is that of a module, and what it is given can be
+    pickled.
+    """
+    where = {"address": f"127.0.0.1:{_free_port()}", "size": n_processes}
+    workers: list[Any] = []
+    with ExitStack() as files:
         try:
             for rank in range(n_processes):
-                job = (model, prepared, out), how, {**where, "rank": rank}
-                workers.append(_started(job))
-            _wait(workers)
+                said = files.enter_context(TemporaryFile())
+                workers.append(_started(rank, n_processes, said))
+            for rank, worker in enumerate(workers):  # all are on their way by now
+                _tell(worker, (function, given, {**where, "rank": rank}))
+            return _wait(workers)
         finally:
             for worker in workers:
                 worker.kill()
                 worker.wait()
-                for pipe in (worker.stdin, worker.stdout):
-                    with suppress(OSError):
-                        pipe.close()
-    return load(out)
+                with suppress(OSError):
+                    worker.stdin.close()
 
 
-Job = tuple[tuple[Any, Prepared, Path], dict[str, Any], dict[str, Any]]
-"""What to do, how, and which of the processes it is."""
+def _started(rank: int, n_processes: int, said: Any) -> Any:
+    """Start a process; what it says goes to a file, because it can be long.
 
-
-def _started(job: Job) -> Any:
-    """Start a process, and tell it its job."""
+    JAX complains at length if the first one dies. Nothing of the others is shown.
+    """
     command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
-    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-    worker = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, env=one_thread)
-    pipe: Any = worker.stdin  # stays open: a worker ends when this process does
-    with suppress(OSError):
-        pipe.write(pickle.dumps(job))
-        pipe.flush()
+    # NPROC is what XLA takes for the number of cores.
+    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
+    n_cores = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
+    n_own = max(1, n_cores // n_processes)
+    threads = {"OMP_NUM_THREADS": "1", "NPROC": str(n_own)}
+    shown, env = DEVNULL if rank else None, {**os.environ, **threads}
+    worker: Any = subprocess.Popen(
+        command, stdin=PIPE, stdout=said, stderr=shown, env=env
+    )
+    worker.said = said
     return worker
 
 
-def _wait(workers: list[Any]) -> None:
+def _tell(worker: Any, job: Job) -> None:
+    with suppress(OSError):  # it has died, which is seen soon
+        pickle.dump(job, worker.stdin)
+        worker.stdin.flush()  # and stays open: a worker ends when this process does
+
+
+def _wait(workers: list[Any]) -> Any:
     """Wait until all have finished; raise an error as soon as one has failed."""
     while any(worker.poll() is None for worker in workers):
         if any(worker.poll() for worker in workers):
             time.sleep(POLL)  # the one that has failed may be another
             break
         time.sleep(POLL)
-    texts = [worker.stdout.read() for worker in workers if worker.poll() is not None]
-    for refused, said in (pickle.loads(text) for text in texts if text):
-        if refused not in (None, PARTNER_DIED):
-            raise InputError(refused)
-        for sentence in said:
+    returned = None
+    for worker in workers:
+        if worker.poll() is None:
+            continue
+        worker.said.seek(0)
+        if not (text := worker.said.read()):
+            continue
+        refused, warned, found = pickle.loads(text)
+        if not isinstance(refused, PartnerDied | None):
+            raise refused
+        for sentence in warned:
             warnings.warn(sentence, stacklevel=3)
+        returned = returned if found is None else found
     if any(worker.poll() != 0 for worker in workers):
-        raise InputError(PARTNER_DIED)
+        raise PartnerDied
+    return returned
 
 
 def _free_port() -> int:
@@ -103,22 +177,23 @@ def _end_with_parent() -> None:
 def work() -> None:
     """Do the part of one process; the job comes on standard input.
 
-    At the end it says why it gave up, or None, and what it warns of.
+    At the end it says why it gave up, or None, what it warns of, and what it returns.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
     job: Job = pickle.load(sys.stdin.buffer)
-    given, how, where = job
+    function, given, where = job
     Thread(target=_end_with_parent, daemon=True).start()
-    refused = None
+    refused = found = None
     with warnings.catch_warnings(record=True) as said:
         try:
             partners = OverJax(**where)
-            aggregate_prepared(*given, partners, **how)
+            found = function(partners, *given)
             partners.part()
-        except InputError as error:
-            refused = str(error)
+        except Exception as error:
+            refused = error
+            refused.add_note(format_exc())
     told = [str(w.message) for w in said] if where["rank"] == 0 else []
-    sys.stdout.buffer.write(pickle.dumps((refused, told)))
+    sys.stdout.buffer.write(pickle.dumps((refused, told, found)))
     sys.stdout.flush()
     # Not by the usual way: JAX would wait for a partner that may be dead.
     os._exit(0 if refused is None else 2)

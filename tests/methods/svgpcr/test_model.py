@@ -16,6 +16,7 @@ from wisecrowd.maths.gp.class_posterior import Conditional, Factorised
 from wisecrowd.maths.gp.links import RobustMax, Softmax
 from wisecrowd.methods.svgpcr import model, natural
 from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe
+from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.skills import ConfusionMatrices
 
 N_ITEMS, N_INDUCING, N_CLASSES, N_ANSWERS, JITTER = 7, 4, 3, 4, 1e-8
@@ -255,6 +256,35 @@ def test_a_step_of_q_is_the_natural_gradient_of_the_bound(link, family, shared):
     )
     bend = (moved.precision - given["natural"].precision) / rate
     assert_allclose(bend, -2 * symmetric, rtol=1e-6, atol=1e-7)
+
+
+class FilledUp(Parts):
+    """One process, whose part of a batch three copies fill up."""
+
+    n_own = property(lambda self: self.batch + 3)
+
+
+@pytest.mark.parametrize("rate", [0.03, 0.9])  # 0.9: robust max needs the safer step
+@SOME
+def test_steps_that_are_shared_are_the_same_and_filling_counts_for_nothing(
+    link, family, shared, rate
+):
+    given, how = problem(7, shared), recipe(link, family, shared, n_items=2 * N_ITEMS)
+    rng = np.random.default_rng(0)
+    rows = rng.permuted(np.tile(np.arange(N_ITEMS), (4, 1)), axis=1)
+    rates = natural.Rates(np.full(4, rate), np.full(4, 0.01))
+
+    def after(how, rows):
+        state = natural.begun(given["natural"], given["hyper"])
+        X, said = (np.asarray(table)[rows] for table in given["batch"])
+        return natural.steps(how, state, X, said, jnp.asarray(EPSILON), rates)
+
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("process",))
+    one = FilledUp(mesh, N_ITEMS)
+    found = after(how._replace(parts=one), one.rows(rows, 0))
+    for got, want in zip(*map(jax.tree.leaves, (found, after(how, rows))), strict=True):
+        assert got.shape == want.shape
+        assert_allclose(got, want, rtol=1e-8, atol=1e-10)
 
 
 # -- below the evidence --------------------------------------------------------------

@@ -17,8 +17,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from wisecrowd.answers import Answers
-from wisecrowd.feature_source import FeatureSource
+from wisecrowd.feature_source import PIECE, FeatureSource
 from wisecrowd.fit.deep import ADAM, blank_adam
+from wisecrowd.fit.partners import own_share, partners
 from wisecrowd.fit.soft_labels import in_own_space, out_of_fold, regression
 from wisecrowd.maths.deep import crowd_layers
 from wisecrowd.maths.deep.layers import MIXTURE_START
@@ -244,14 +245,16 @@ class KnownItems(NamedTuple):
 
         If the process says this about every item without its own answers.
         """
-        networks = self.networks(proba)
-        alone = np.empty((2, *process.shape))
-        for where, X in self.features.pieces():
+        networks, all_of_us = self.networks(proba), partners()
+        alone = np.zeros((2, *process.shape))
+        mine = own_share(all_of_us, len(process), PIECE)
+        for where, X in self.features.pieces(mine.start, mine.stop):
             said = networks.by_kind(X)  # [2, E, piece, C]
             alone[:, where] = said.mean(1)
             own = slice(*np.searchsorted(self.rows, (where.start, where.stop)))
             rows = self.rows[own]
             alone[:, rows] = said[:, self.fold[own], rows - where.start]
+        alone = all_of_us.sum(alone)
         reach = float(np.linalg.norm(self._of_rows("float64"), axis=1).max())
         parts = [process, *(bounded_log(kind) for kind in alone)]
         suits = [fitted_exponent(p[self.rows], proba[self.rows])[0] for p in parts]

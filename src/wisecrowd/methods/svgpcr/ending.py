@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from wisecrowd.feature_source import PIECE
 from wisecrowd.fit.consensus import Agreed, Predictions, in_rounds
+from wisecrowd.fit.partners import own_share
 from wisecrowd.maths import crowd
 from wisecrowd.maths import pool as pools
 from wisecrowd.maths.gp import links
@@ -87,8 +89,10 @@ def ended_as_published(task: NaturalTask, state: NaturalState) -> Ended:
 def left_out(task: NaturalTask, state: NaturalState) -> Float[np.ndarray, "N C"]:
     """Log predictive probability of every item, without its own answers."""
     evidence = task.evidence(state.skills)
-    out = np.empty(evidence.shape)
-    for where, X in task.data.features.pieces():
+    out = np.zeros(evidence.shape)
+    own = own_share(task.partners, len(out), PIECE)
+    for where, X in task.data.features.pieces(own.start, own.stop):
         found = task.visited(state, X, evidence[where])
         out[where] = np.asarray(found.log_left_out)
-    return out
+    total: np.ndarray = task.partners.sum(out)
+    return total

@@ -21,6 +21,7 @@ from wisecrowd.base import (
 from wisecrowd.feature_source import FeatureSource, as_source, checked_features
 from wisecrowd.fit.checkpoint import Checkpoint
 from wisecrowd.fit.consensus import Agreed
+from wisecrowd.fit.partners import partners
 from wisecrowd.fit.processes import check_not_forked
 from wisecrowd.fit.trace import Trace
 from wisecrowd.fit.training import StepBudget, TrainingSettings
@@ -65,6 +66,12 @@ class SparseGPClassifier(TrainingSettings, CrowdClassifier):
     dtype: str = "float32"
 
     fits_in_pieces = True
+
+    @property
+    def shares_steps(self) -> bool:
+        """Whether several processes can share the steps of a fit."""
+        deep = self.kernel == "deep" or getattr(self.kernel, "embeds", False)
+        return not deep and getattr(self, "inference", "natural") == "natural"
 
     @property
     def epsilon_(self) -> float:
@@ -128,7 +135,7 @@ class SparseGPClassifier(TrainingSettings, CrowdClassifier):
         keep = Checkpoint.of(self, X, answers, gold)
         scale = scaling(X, self.scaling)
         plan = SparsePlan(
-            run=self._plan(n_items, keep.seed(self._seed())),
+            run=self._plan(n_items, partners().broadcast(keep.seed(self._seed()))),
             budget=budget,
             natural_rate=min(1.0, budget.faster * float(self.natural_rate)),
             learning_rate=budget.faster * float(self.learning_rate),

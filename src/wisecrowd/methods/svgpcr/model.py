@@ -24,6 +24,7 @@ from wisecrowd.fit.stochastic import Schedule, Watched, watched_items
 from wisecrowd.fit.training import Plan, StepBudget
 from wisecrowd.maths.gp import class_posterior, kernels, links, sparse_gp
 from wisecrowd.maths.scaling import Scaling
+from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.methods.svgpcr.record import SparseGP
 
 N_SAID = 20_000  # items of which an error speaks
@@ -44,6 +45,7 @@ class Recipe(NamedTuple):
     shared: bool
     n_items: int
     jitter: float = sparse_gp.JITTER
+    parts: Parts = Parts()  # of a batch
 
 
 def recipe_of(

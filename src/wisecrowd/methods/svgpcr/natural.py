@@ -4,7 +4,9 @@ What the annotators say, and their skills, have closed-form updates between two 
 of steps.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax
@@ -13,15 +15,30 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
+from wisecrowd.answers import Answers
 from wisecrowd.feature_source import filled
+from wisecrowd.fit.partners import own_share, partners
 from wisecrowd.fit.stochastic import LOOK_BACK, Pace, Place, Watched
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import class_posterior, links, sparse_gp
 from wisecrowd.methods.svgpcr import model
-from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe, SparseTask
+from wisecrowd.methods.svgpcr.model import (
+    Batch,
+    Divergence,
+    Hyper,
+    Recipe,
+    SparseTask,
+)
+from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
+from wisecrowd.skills.tally import Settled
 
-for _part in (ConfusionMatrices, Tally, Trusted):  # parts of a state are pytrees
+for _part in (
+    ConfusionMatrices,
+    Settled,
+    Tally,
+    Trusted,
+):  # parts of a state are pytrees
     jax.tree_util.register_dataclass(
         _part, data_fields=[own.name for own in fields(_part)], meta_fields=[]
     )
@@ -89,9 +106,22 @@ def step(
 
     (project, left), pull_back = jax.vjp(projections, state.hyper)
     latent = sparse_gp.latent_moments(moments, project, left)
-    slope = jax.grad(gain)(latent)
-    natural = _natural_update(recipe, state.natural, project, latent, slope, rates)
+    parts = recipe.parts
+    slope = parts.counted(jax.grad(gain)(latent))
+    scale = recipe.n_items / parts.n_items(batch.X)  # N / B
+
+    def site(slope: sparse_gp.Latent) -> sparse_gp.Natural:
+        return sparse_gp.site_parameters(project, latent, slope, scale)
+
     (uphill,) = pull_back(sparse_gp.projection_slopes(moments, project, slope))
+    own, uphill = parts.total((site(slope), uphill), batch.X.dtype)
+
+    flat = slope._replace(var=jnp.minimum(slope.var, 0))
+
+    def safer() -> sparse_gp.Natural:
+        return parts.total(site(flat), batch.X.dtype)
+
+    natural = _natural_update(parts, state.natural, own, safer, rates.natural)
     with jax.numpy_dtype_promotion("standard"):  # Adam: a float to an integer power
         direction, memory = OPTIMISER.update(uphill, state.memory)
     paced = recipe.kernel.paced(direction.kernel, recipe.n_items)
@@ -114,12 +144,11 @@ def seen(
 
 
 def _natural_update(
-    recipe: Recipe,
+    parts: Parts,
     natural: sparse_gp.Natural,
-    project: Float[Array, "P M B"],
-    latent: sparse_gp.Latent,
-    slope: sparse_gp.Latent,
-    rates: Rates,
+    site: sparse_gp.Natural,
+    safer: Callable[[], sparse_gp.Natural],
+    rate: Float[Array, ""],
 ) -> sparse_gp.Natural:
     """Return q(U) after a step; where robust max is not log-concave, a safer one.
 
@@ -127,15 +156,12 @@ def _natural_update(
     the precision matrix would no longer be positive definite. Then their curvature is
     left out of this step.
     """
-    scale = recipe.n_items / latent.mean.shape[0]  # N / B
-
-    def moved(slope: sparse_gp.Latent) -> sparse_gp.Natural:
-        site = sparse_gp.site_parameters(project, latent, slope, scale)
-        return sparse_gp.natural_step(natural, site, rates.natural)
-
-    tried = moved(slope)
-    safe = slope._replace(var=jnp.minimum(slope.var, 0))
-    return jax.lax.cond(sparse_gp.is_valid(tried), lambda: tried, lambda: moved(safe))
+    tried = sparse_gp.natural_step(natural, site, rate)
+    return jax.lax.cond(
+        parts.all(sparse_gp.is_valid(tried)),
+        lambda: tried,
+        lambda: sparse_gp.natural_step(natural, safer(), rate),
+    )
 
 
 @model.compiled
@@ -147,13 +173,21 @@ def steps(
     epsilon: Float[Array, ""],
     rates: Rates,
 ) -> tuple[GPState, Seen]:
-    """Take T steps, each on a batch of its own."""
+    """Take T steps, each on a batch of its own; several processes have parts of it."""
 
-    def one(state: GPState, at: tuple[Array, Array, Rates]) -> tuple[GPState, Seen]:
-        X, evidence, rates = at
-        return step(recipe, state, Batch(X, evidence), epsilon, rates)
+    def taken(
+        state: GPState, X: Array, evidence: Array, epsilon: Array, rates: Rates
+    ) -> tuple[GPState, Seen]:
+        def one(state: GPState, at: tuple[Array, Array, Rates]) -> tuple[GPState, Seen]:
+            X, evidence, rates = at
+            return step(recipe, state, Batch(X, evidence), epsilon, rates)
 
-    return jax.lax.scan(one, state, (X, evidence, rates))
+        state, seen = jax.lax.scan(one, state, (X, evidence, rates))
+        return state, recipe.parts.gathered(seen)
+
+    every = recipe.parts.mapped(taken)
+    found: tuple[GPState, Seen] = every(state, X, evidence, epsilon, rates)
+    return found
 
 
 class Visited(NamedTuple):
@@ -216,7 +250,7 @@ class NaturalState(NamedTuple):
     `seen` alone has a row per item: q(z) as the step found it that visited the item
     last. The annotators learn from it, and it cannot be made again from the rest,
     because q(U) has moved since. Without it a resumed fit would not be the same one. Of
-    several machines, each has the rows of its own items.
+    several processes, each has all rows.
     """
 
     process: GPState
@@ -231,10 +265,12 @@ class NaturalState(NamedTuple):
 class NaturalTask(SparseTask):
     """How SVGPCR learns: see :class:`~wisecrowd.fit.stochastic.Task`.
 
-    `learns` says whether there are annotators to update.
+    `learns` says whether there are annotators to update. `partners` share the steps,
+    the annotators' tables and the visits of all items; all else, each of them does.
     """
 
     learns: bool = True
+    partners: Any = field(default_factory=partners, compare=False)
     _last: list[Any] = field(default_factory=list, init=False, compare=False)
 
     # -- the state --------------------------------------------------------------
@@ -282,7 +318,12 @@ class NaturalTask(SparseTask):
     ) -> NaturalState:
         """Take a chunk of steps, and keep q(z) of their items."""
         rates = self.rates(pace)
-        process, seen = steps(*self.for_steps(state, rows, rates))
+        given = self.for_steps(state, rows, rates)
+        if self.partners.size == 1:
+            process, seen = steps(*given)
+        else:
+            process, seen = self.partners.run(steps, *given)
+            rows = np.sort(rows, axis=1)  # as they were divided
 
         def written(table: np.ndarray, new: Array) -> np.ndarray:
             table = table.copy()
@@ -307,24 +348,57 @@ class NaturalTask(SparseTask):
     def for_steps(
         self, state: NaturalState, rows: Int[np.ndarray, "T B"], rates: Rates
     ) -> tuple[Any, ...]:
-        """Return what :func:`steps` is given."""
-        return (
+        """Return what :func:`steps` is given; of several processes, its part."""
+        recipe, epsilon, own = (
             self.recipe_of(state),
-            state.process,
-            self.data.features.batches(rows),
-            np.take(self.evidence(state.skills), rows, axis=0),
             self.number(state.epsilon),
-            rates,
+            self.own(rows),
         )
+        X = self.data.features.batches(own)
+        said = np.take(self.evidence(state.skills), own, axis=0)
+        if self.partners.size == 1:
+            return recipe, state.process, X, said, epsilon, rates
+        recipe = recipe._replace(parts=self.parts(rows))
+        same, divided = self.partners.everywhere, self.partners.divided
+        process, epsilon, rates = same((state.process, epsilon, rates))
+        return recipe, process, *divided((X, said), axis=1), epsilon, rates
+
+    def parts(self, rows: Int[np.ndarray, "T B"]) -> Parts:
+        """Return how some batches are shared."""
+        return Parts(self.partners.mesh, rows.shape[1])
+
+    def own(self, rows: Int[np.ndarray, "T B"]) -> Int[np.ndarray, "T b"]:
+        """Return the part of some batches that this process has.
+
+        In their order, so that it reads few of the blocks of a file.
+        """
+        if self.partners.size == 1 or not rows.size:
+            return rows
+        return self.parts(rows).rows(np.sort(rows, axis=1), self.partners.rank)
+
+    def expect(self, rows: Int[np.ndarray, "T B"]) -> None:
+        """Begin to read the features of the next chunk of steps, of the own part."""
+        super().expect(self.own(rows))
 
     def between(self, state: NaturalState, place: Place) -> NaturalState:
         """Update epsilon and the annotators, once every item has been seen."""
         state = state._replace(epsilon=self.epsilon(state, place))
         if not self.learns or not place.every_item_seen or place.step < warm_up(place):
             return state
-        total = state.seen.proba.sum(1, keepdims=True, dtype=np.float64)
-        found = state.skills.statistics(self.data.answers, state.seen.proba / total)
+        answers, where = self.own_items
+        proba = state.seen.proba[where]
+        total = proba.sum(1, keepdims=True, dtype=np.float64)
+        found = self.partners.sum(state.skills.statistics(answers, proba / total))
         return state._replace(skills=state.skills.updated(found))
+
+    @cached_property
+    def own_items(self) -> tuple[Answers, slice]:
+        """The answers that this process counts, and where their items are."""
+        answers = self.data.answers
+        where = own_share(self.partners, answers.n_items)
+        if self.partners.size > 1:
+            answers = answers.of_items(np.arange(where.start, where.stop))
+        return answers, where
 
     def epsilon(self, state: NaturalState, place: Place) -> float:
         """Return robust max's epsilon: its best value, or a step to the given one.
