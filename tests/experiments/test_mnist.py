@@ -66,6 +66,21 @@ def test_a_page_keeps_what_the_rows_do_not_have(rows, tmp_path):
     assert said in page.read_text()
 
 
+def test_rows_that_were_copied_without_arrays_keep_the_figures_of_the_page(
+    rows, tmp_path
+):
+    page, copied = tmp_path / "page.md", Rows(tmp_path)
+    copied.rows = rows.rows
+    _write([EXPERIMENT], rows, page)
+    whole = page.read_text()
+    _write([EXPERIMENT], copied, page)
+    assert "Kept from an earlier run: " in page.read_text()
+    said = (
+        page.read_text().partition(" Kept from an earlier run: ")[2].partition("\n")[0]
+    )
+    assert page.read_text().replace(f" Kept from an earlier run: {said}", "") == whole
+
+
 def test_a_row_has_the_scores_of_new_digits_labels_and_annotators(rows):
     found = tables.of_tables(rows).iloc[0]
     assert len(found["test_accuracy_of"]) == 10

@@ -173,3 +173,16 @@ def test_a_file_that_has_no_rows_is_refused(tmp_path):
     (tmp_path / ROWS).write_text("item,annotator\n")
     with pytest.raises(InputError, match="line 1 is not a row"):
         run(jobs(1, n=3), tmp_path)
+
+
+def test_rows_are_added_to_those_of_a_page(tmp_path):
+    kept = tmp_path / "page.jsonl"
+    first = run(jobs(2, n=3), tmp_path / "first", apart=False).added_to(kept)
+    assert len(first.rows) == 2
+    second = run(jobs(1, n=4), tmp_path / "second", apart=False).added_to(kept)
+    assert second.folder == tmp_path / "second"
+    assert second.frame()["n"].tolist() == [6, 6, 8]
+    again = run(jobs(1, n=3), tmp_path / "third", apart=False)
+    again.rows[jobs(1, n=3)[0].key]["note"] = "newer"
+    assert len(again.added_to(kept).rows) == 3  # the newer row stands for the older
+    assert [json.loads(line)["note"] for line in kept.open()] == ["newer", "", ""]

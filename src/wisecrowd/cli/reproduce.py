@@ -56,7 +56,8 @@ def reproduce(
         opt.option(
             "FILE",
             "Write a page with all tables and figures, in Markdown. The figures go to "
-            "images/ beside it. Default: FOLDER/README.md.",
+            "images/ beside it, and its rows to a file that later runs add to. "
+            "Default: FOLDER/README.md.",
         ),
     ] = None,
     quiet: opt.Silent = False,

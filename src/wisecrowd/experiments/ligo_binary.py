@@ -23,13 +23,12 @@ from wisecrowd.experiments.parts import (
     COLOURS,
     MARKS,
     Experiment,
-    NoRows,
     Part,
     Size,
     axes,
     cells,
 )
-from wisecrowd.experiments.runner import Job, Outcome, Rows
+from wisecrowd.experiments.runner import Job, NoRows, Outcome, Rows
 from wisecrowd.experiments.scoring import with_settings
 from wisecrowd.metrics import auc, calibration_error, log_loss
 from wisecrowd.results.limits import Cost, OutOfTime, measured, time_limit

@@ -17,8 +17,8 @@ import wisecrowd as wc
 from wisecrowd._types import Array
 from wisecrowd.annotations import Annotations
 from wisecrowd.experiments.ligo.fits import FIRST_SEED, KINDS, largest, model_of, sized
-from wisecrowd.experiments.parts import Experiment, NoRows, Part, Size, short
-from wisecrowd.experiments.runner import Job, Outcome, Rows
+from wisecrowd.experiments.parts import Experiment, Part, Size, short
+from wisecrowd.experiments.runner import Job, NoRows, Outcome, Rows
 from wisecrowd.metrics import accuracy, log_loss, truth_codes
 from wisecrowd.results.limits import measured
 

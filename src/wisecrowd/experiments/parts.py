@@ -16,7 +16,7 @@ import pandas as pd
 
 from wisecrowd._checks import one_of
 from wisecrowd._files import replacing, write_whole
-from wisecrowd.experiments.runner import Job, Rows
+from wisecrowd.experiments.runner import Job, NoRows, Rows
 from wisecrowd.metrics.reliability_figure import pyplot
 
 Size = Literal["small", "medium", "full"]
@@ -40,10 +40,6 @@ STYLE = {
     "figure.constrained_layout.use": True,
 }
 DOTS_PER_INCH = 130
-
-
-class NoRows(Exception):
-    """There are no rows yet for a table or a figure."""
 
 
 class Part(NamedTuple):

@@ -26,6 +26,8 @@ wisecrowd reproduce all --size full --out results        # hours; a run that was
 wisecrowd reproduce all --out results --redraw --page docs/reproducing.md
 ```
 
+The rows of this page are kept in `docs/reproducing.jsonl`. The last command adds those of the folder, so runs on several days or machines make one page.
+
 - **`as_published()`** is the paper's model with the paper's inference. **default** and **robust max** are ours. "paper:" marks the numbers that the paper prints.
 - Where there are several runs, a cell is their mean, with the standard deviation in brackets.
 - The paper's *likelihood* is the mean probability of the true class. It rewards over-confidence, so log loss and calibration error stand beside it.
@@ -50,8 +52,9 @@ def reproduced(  # noqa: PLR0913  those of the command
     Rows in the folder are not run again, and with `redraw` nothing is. `methods` are
     names with commas; `seeds`, if there are none, and the `limit` of a job in seconds
     are those of the experiment. The page is by default ``README.md`` in the folder; its
-    figures go to the folder ``images/NAME`` beside it. `apart` and `say` are those of
-    :func:`.run`.
+    figures go to the folder ``images/NAME`` beside it. Beside a page of one's own are
+    its rows, too, in a file of its name with the ending jsonl: later runs add to them.
+    `apart` and `say` are those of :func:`.run`.
     """
     one_of(size, SIZES, "size")
     pyplot()  # without matplotlib there are no figures: say so now
@@ -68,6 +71,8 @@ def reproduced(  # noqa: PLR0913  those of the command
                 jobs = one.jobs(size, seeds, own)
                 run(jobs, folder, limit=limit or one.limit, apart=apart, say=say)
     rows = Rows(folder)
+    if page is not None:
+        rows = rows.added_to(page.with_suffix(".jsonl"))
     if rows.frame().empty:
         notes = [row["note"] for row in rows.rows.values()]
         why = f"The first job: {notes[0]}" if notes else "Run it without --redraw."

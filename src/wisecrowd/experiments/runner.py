@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd._checks import InputError
-from wisecrowd._files import committed, replacing
+from wisecrowd._files import committed, replacing, write_whole
 from wisecrowd._types import Array
 from wisecrowd._version import __version__
 from wisecrowd.results.limits import Cost
@@ -77,6 +77,10 @@ class Job(NamedTuple):
         return ", ".join([f"{self.experiment}: {self.method}", *chosen])
 
 
+class NoRows(Exception):
+    """There are no rows, or no arrays, yet for a table or a figure."""
+
+
 class Rows:
     """The rows of a folder, and their arrays.
 
@@ -106,9 +110,23 @@ class Rows:
         )
 
     def arrays(self, name: str) -> dict[str, Array]:
-        """Return the arrays of the row whose column `arrays` has this name."""
-        with np.load(self.folder / "arrays" / name) as file:
-            return dict(file)
+        """Return the arrays of the row whose column `arrays` has this name.
+
+        Rows can be copied without their arrays, which are large: then `NoRows`.
+        """
+        try:
+            with np.load(self.folder / "arrays" / name) as file:
+                return dict(file)
+        except FileNotFoundError:
+            raise NoRows from None
+
+    def added_to(self, path: Path) -> "Rows":
+        """Add these rows to those of a file; return all, with the arrays of these."""
+        both = Rows(self.folder)
+        both.rows = {**_read(path), **self.rows}
+        text = "".join(f"{json.dumps(row)}\n" for row in both.rows.values())
+        write_whole(path, text.encode())
+        return both
 
     def add(self, job: Job, found: Outcome | str) -> dict[str, Any]:
         """Write the row of a job, or the note that says why there is no result."""

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 
 from wisecrowd._types import Array
 from wisecrowd.experiments.ligo.fits import HABITS, KINDS, METHODS, largest
-from wisecrowd.experiments.parts import COLOURS, NoRows, axes
-from wisecrowd.experiments.runner import Rows
+from wisecrowd.experiments.parts import COLOURS, axes
+from wisecrowd.experiments.runner import NoRows, Rows
 from wisecrowd.metrics import SMALLEST_PROBABILITY, log_loss, mean_likelihood
 from wisecrowd.simulation.glitches.items import CLASSES
 

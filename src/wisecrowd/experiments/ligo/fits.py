@@ -15,8 +15,8 @@ from jaxtyping import Bool, Int
 
 import wisecrowd as wc
 from wisecrowd._types import Array
-from wisecrowd.experiments.parts import SIZES, NoRows, Size
-from wisecrowd.experiments.runner import Job, Outcome, Rows
+from wisecrowd.experiments.parts import SIZES, Size
+from wisecrowd.experiments.runner import Job, NoRows, Outcome, Rows
 from wisecrowd.experiments.scoring import fit, scored
 from wisecrowd.metrics import accuracy, confusion_error, log_loss, truth_codes
 from wisecrowd.simulation.glitches.dataset import planned

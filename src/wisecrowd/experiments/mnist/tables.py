@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from wisecrowd.experiments.mnist.fits import NAMES
-from wisecrowd.experiments.parts import NoRows, cells, mean_and_deviation, short
-from wisecrowd.experiments.runner import Rows
+from wisecrowd.experiments.parts import cells, mean_and_deviation, short
+from wisecrowd.experiments.runner import NoRows, Rows
 
 
 def _numbers(text: str) -> list[float]:
