@@ -185,4 +185,8 @@ def test_rows_are_added_to_those_of_a_page(tmp_path):
     again = run(jobs(1, n=3), tmp_path / "third", apart=False)
     again.rows[jobs(1, n=3)[0].key]["note"] = "newer"
     assert len(again.added_to(kept).rows) == 3  # the newer row stands for the older
-    assert [json.loads(line)["note"] for line in kept.open()] == ["newer", "", ""]
+    assert [json.loads(line)["note"] for line in kept.read_text().splitlines()] == [
+        "newer",
+        "",
+        "",
+    ]
