@@ -355,7 +355,9 @@ def test_a_process_that_died_is_one_sentence_with_the_command_that_goes_on(
     files = (folder / "answers.csv", "-f", folder / "features.parquet")
     command = ["fit", *map(str, files), "-q", "--processes", "2"]
     died = "error: a process that shares the work has died, so the others end too. "
-    one_sentence(run(*command), died, "With --checkpoint FILE it could be resumed")
+    one_sentence(
+        run(*command), died, "With --checkpoint FILE, the next one can be resumed."
+    )
     kept = ["--checkpoint", str(tmp_path / "a b"), "--set", "max_epochs=3"]
     monkeypatch.setattr("sys.argv", ["wisecrowd", *command, *kept])
     words = f" --checkpoint '{tmp_path}/a b' --set max_epochs=3 --resume\n"

@@ -41,8 +41,8 @@ def how_to_go_on(model: Any) -> str:
     """Return how a fit is resumed: the command that was given, with ``--resume``."""
     if getattr(model, "checkpoint", None) is None:
         return (
-            "Run the same command again. With --checkpoint FILE it could be resumed "
-            "from there; nothing was kept of this fit."
+            "Nothing was kept of this fit: run the same command again. With "
+            "--checkpoint FILE, the next one can be resumed."
         )
     more = [] if model.resume else ["--resume"]
     command = shlex.join(["wisecrowd", *sys.argv[1:], *more])

@@ -180,19 +180,20 @@ def work() -> None:
     At the end it says why it gave up, or None, what it warns of, and what it returns.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
-    job: Job = pickle.load(sys.stdin.buffer)
-    function, given, where = job
-    Thread(target=_end_with_parent, daemon=True).start()
     refused = found = None
+    told: list[str] = []
     with warnings.catch_warnings(record=True) as said:
         try:
+            job: Job = pickle.load(sys.stdin.buffer)
+            function, given, where = job
+            Thread(target=_end_with_parent, daemon=True).start()
             partners = OverJax(**where)
             found = function(partners, *given)
             partners.part()
+            told = [str(w.message) for w in said if partners.rank == 0]
         except Exception as error:
             refused = error
             refused.add_note(format_exc())
-    told = [str(w.message) for w in said] if where["rank"] == 0 else []
     sys.stdout.buffer.write(pickle.dumps((refused, told, found)))
     sys.stdout.flush()
     # Not by the usual way: JAX would wait for a partner that may be dead.

@@ -22,23 +22,13 @@ from wisecrowd.fit.stochastic import LOOK_BACK, Pace, Place, Watched
 from wisecrowd.maths import crowd
 from wisecrowd.maths.gp import class_posterior, links, sparse_gp
 from wisecrowd.methods.svgpcr import model
-from wisecrowd.methods.svgpcr.model import (
-    Batch,
-    Divergence,
-    Hyper,
-    Recipe,
-    SparseTask,
-)
+from wisecrowd.methods.svgpcr.model import Batch, Divergence, Hyper, Recipe, SparseTask
 from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.skills import ConfusionMatrices, Tally, Trusted
 from wisecrowd.skills.tally import Settled
 
-for _part in (
-    ConfusionMatrices,
-    Settled,
-    Tally,
-    Trusted,
-):  # parts of a state are pytrees
+# Parts of a state are pytrees.
+for _part in (ConfusionMatrices, Settled, Tally, Trusted):
     jax.tree_util.register_dataclass(
         _part, data_fields=[own.name for own in fields(_part)], meta_fields=[]
     )
@@ -115,7 +105,6 @@ def step(
 
     (uphill,) = pull_back(sparse_gp.projection_slopes(moments, project, slope))
     own, uphill = parts.total((site(slope), uphill), batch.X.dtype)
-
     flat = slope._replace(var=jnp.minimum(slope.var, 0))
 
     def safer() -> sparse_gp.Natural:
@@ -185,9 +174,7 @@ def steps(
         state, seen = jax.lax.scan(one, state, (X, evidence, rates))
         return state, recipe.parts.gathered(seen)
 
-    every = recipe.parts.mapped(taken)
-    found: tuple[GPState, Seen] = every(state, X, evidence, epsilon, rates)
-    return found
+    return recipe.parts.mapped(taken)(state, X, evidence, epsilon, rates)
 
 
 class Visited(NamedTuple):
@@ -349,11 +336,8 @@ class NaturalTask(SparseTask):
         self, state: NaturalState, rows: Int[np.ndarray, "T B"], rates: Rates
     ) -> tuple[Any, ...]:
         """Return what :func:`steps` is given; of several processes, its part."""
-        recipe, epsilon, own = (
-            self.recipe_of(state),
-            self.number(state.epsilon),
-            self.own(rows),
-        )
+        recipe, own = self.recipe_of(state), self.own(rows)
+        epsilon: Any = self.number(state.epsilon)
         X = self.data.features.batches(own)
         said = np.take(self.evidence(state.skills), own, axis=0)
         if self.partners.size == 1:

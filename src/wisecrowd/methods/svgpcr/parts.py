@@ -1,7 +1,8 @@
 """Batches that several processes share, and what a step sums over their parts."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from wisecrowd.fit.partners import AXIS
+
+Result = TypeVar("Result")
 
 
 class Parts(NamedTuple):
@@ -78,7 +81,7 @@ class Parts(NamedTuple):
 
         return jax.tree.map(whole, tree) if self.mesh else tree
 
-    def mapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def mapped(self, function: Callable[..., Result]) -> Callable[..., Result]:
         """Return a function of a state, two tables of parts, and two things more.
 
         What it returns is the same in all processes.
@@ -87,6 +90,6 @@ class Parts(NamedTuple):
             return function
         same, parts = (jax.sharding.PartitionSpec(*n) for n in ([], [None, AXIS]))
         specs = (same, parts, parts, same, same)
-        return jax.shard_map(
-            function, mesh=self.mesh, in_specs=specs, out_specs=same, check_vma=False
-        )
+        over: Any = partial(jax.shard_map, mesh=self.mesh, check_vma=False)
+        mapped: Callable[..., Result] = over(function, in_specs=specs, out_specs=same)
+        return mapped
