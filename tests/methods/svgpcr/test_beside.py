@@ -14,6 +14,7 @@ import wisecrowd as wc
 from wisecrowd.answers import Answers
 from wisecrowd.feature_source import InMemory
 from wisecrowd.maths.pool import bounded_log
+from wisecrowd.methods.svgpcr import beside
 from wisecrowd.methods.svgpcr.beside import (
     N_FOLDS,
     Given,
@@ -167,6 +168,25 @@ def test_too_few_items_or_no_answers_teach_no_network():
     assert some is not None
     only_gold = some.answers.some(np.zeros(len(some.answers), bool))
     assert KnownItems.of(some.features, only_gold, np.ones(4, bool), 0) is None
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_ITEMS", 30), ("MOST_NUMBERS", 61)])
+def test_of_many_items_or_features_a_sample_teaches_the_networks(
+    limit, value, monkeypatch
+):
+    # Wide features beyond memory: the sample must not fill the memory either.
+    monkeypatch.setattr(beside, limit, value)
+    X, right, _ = rings(90)
+    rows = known_items(X, right).rows
+    assert len(rows) == 30
+    assert (np.diff(rows) > 0).all()
+    assert rows[-1] > 30  # from all over the items
+
+
+def test_the_reach_is_the_largest_distance_of_the_items():
+    X, right, proba = rings()
+    both, _ = known_items(X, right).beside(proba, np.zeros((90, 2)))
+    assert_allclose(both.reach, np.linalg.norm(X, axis=1).max(), rtol=1e-6)
 
 
 def test_a_network_learns_only_from_what_it_may_see(monkeypatch):

@@ -31,6 +31,7 @@ N_FOLDS = 3
 # Compiling took longer than the steps.
 QUICK = {**COMPILER, "xla_backend_optimization_level": 1}
 MOST_ITEMS = 60_000  # that the networks are learned from; 20,000 cost MNIST .0035
+MOST_NUMBERS = 150_000_000  # features of these items: .6 GB
 N_UNITS = 128
 DROPOUT = 0.5
 BATCH = 128
@@ -185,7 +186,8 @@ class KnownItems(NamedTuple):
     ) -> "KnownItems | None":
         """Choose the items, and divide them; None: too little is known."""
         rng = np.random.RandomState(seed)
-        rows = np.sort(rng.permutation(np.flatnonzero(known))[:MOST_ITEMS])
+        most = min(MOST_ITEMS, MOST_NUMBERS // features.n_features)
+        rows = np.sort(rng.permutation(np.flatnonzero(known))[:most])
         if len(rows) < N_FOLDS or not answers.n_per_item[rows].any():
             return None
         fold = rng.permutation(len(rows)) % N_FOLDS
@@ -201,7 +203,7 @@ class KnownItems(NamedTuple):
         """Return networks of labels, then of answers: one per fold, and one of all."""
         seen = np.stack([*(self.fold != f for f in range(N_FOLDS)), self.fold >= 0])
         rng = np.random.default_rng([self.seed, 5])
-        X, back = in_own_space(self._of_rows("float32"))
+        X, back = in_own_space(self._of_rows())
         shape = self.answers.shape[1:]
         n_networks, n_features = 2 * len(seen), self.features.n_features
         start = drawn(n_networks, n_features, shape[1], rng)
@@ -255,11 +257,12 @@ class KnownItems(NamedTuple):
             rows = self.rows[own]
             alone[:, rows] = said[:, self.fold[own], rows - where.start]
         alone = all_of_us.sum(alone)
-        reach = float(np.linalg.norm(self._of_rows("float64"), axis=1).max())
+        X = self._of_rows()
+        reach = float(np.einsum("nd,nd->n", X, X, dtype="float64").max()) ** 0.5
         parts = [process, *(bounded_log(kind) for kind in alone)]
         suits = [fitted_exponent(p[self.rows], proba[self.rows])[0] for p in parts]
         both = Beside(networks, np.array(suits), reach)
         return both, normalised(both.mean_of(parts))
 
-    def _of_rows(self, dtype: str) -> Float[np.ndarray, "n D"]:
-        return np.asarray(self.features.batches(self.rows[None])[0], dtype)
+    def _of_rows(self) -> Float[np.ndarray, "n D"]:
+        return np.asarray(self.features.batches(self.rows[None])[0], "float32")
