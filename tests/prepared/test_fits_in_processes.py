@@ -1,8 +1,12 @@
 """A fit of SVGPCR that several processes share: the same labels, and how it goes on."""
 
+import importlib
 import os
+import pickle
 import signal
+import sys
 import time
+from io import BytesIO
 from types import SimpleNamespace
 
 import numpy as np
@@ -121,7 +125,43 @@ def test_what_cannot_be_shared_is_a_sentence(crowd):
     check_shared(wc.SVGP())
 
 
+def of_the_script(x, y):
+    """A kernel that pickle knows by the name of its module."""
+
+
+def test_a_function_that_other_processes_cannot_find_is_a_sentence(monkeypatch):
+    wanted = r"cannot be sent to other processes \(.*write it into a file of its own"
+    worker = SimpleNamespace(stdin=BytesIO())
+    with pytest.raises(wc.InputError, match=wanted):
+        processes._tell(worker, (lambda x, y: 0, (), {}))
+    job = pickle.dumps((of_the_script, (), {}))
+    monkeypatch.delattr(sys.modules[__name__], "of_the_script")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(job)))
+    with pytest.raises(wc.InputError, match=wanted):
+        processes._job()
+
+
 # -- in several ------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_processes_import_what_this_one_imports_and_may_print(
+    tmp_path, monkeypatch, capfd
+):
+    """Not what is in the folder where the command is given."""
+    for name in ("here", "beside"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "here" / "random.py").write_text("raise SystemExit")
+    (tmp_path / "beside" / "mine_alone.py").write_text(
+        "def rank_and_size(partners):\n"
+        "    print('something of the user')\n"
+        "    return partners.rank, partners.size\n"
+    )
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.syspath_prepend(tmp_path / "beside")
+    function = importlib.import_module("mine_alone").rank_and_size
+    assert processes.in_processes(function, 2) == (0, 2)
+    assert "something of the user" in capfd.readouterr().err
 
 
 def test_two_processes_find_the_same_labels_and_skills(crowd):

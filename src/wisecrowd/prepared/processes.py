@@ -117,13 +117,16 @@ def _started(rank: int, n_processes: int, said: Any) -> Any:
 
     JAX complains at length if the first one dies. Nothing of the others is shown.
     """
-    command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
+    # It imports what this process imports, and nothing else: "-m" alone would take a
+    # random.py of the folder for Python's.
+    command = [sys.executable, "-P", "-m", "wisecrowd.prepared.processes"]
+    found_in = os.pathsep.join(map(os.path.abspath, sys.path))
     # NPROC is what XLA takes for the number of cores.
     affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
     n_cores = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
     n_own = max(1, n_cores // n_processes)
-    threads = {"OMP_NUM_THREADS": "1", "NPROC": str(n_own)}
-    shown, env = DEVNULL if rank else None, {**os.environ, **threads}
+    own = {"OMP_NUM_THREADS": "1", "NPROC": str(n_own), "PYTHONPATH": found_in}
+    shown, env = DEVNULL if rank else None, {**os.environ, **own}
     worker: Any = subprocess.Popen(
         command, stdin=PIPE, stdout=said, stderr=shown, env=env
     )
@@ -132,9 +135,21 @@ def _started(rank: int, n_processes: int, said: Any) -> Any:
 
 
 def _tell(worker: Any, job: Job) -> None:
-    with suppress(OSError):  # it has died, which is seen soon
+    try:
         pickle.dump(job, worker.stdin)
         worker.stdin.flush()  # and stays open: a worker ends when this process does
+    except OSError:
+        pass  # it has died, which is seen soon
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise _not_sent(error) from None
+
+
+def _not_sent(error: Exception) -> InputError:
+    return InputError(
+        f"what is fitted cannot be sent to other processes ({error}). A function, such "
+        f"as a kernel, has to be that of a module: write it into a file of its own, "
+        f"beside the script, and import it from there."
+    )
 
 
 def _wait(workers: list[Any]) -> Any:
@@ -174,27 +189,42 @@ def _end_with_parent() -> None:
     os._exit(2)
 
 
+def _job() -> Job:
+    try:
+        job: Job = pickle.load(sys.stdin.buffer)
+    except (AttributeError, ImportError) as error:
+        raise _not_sent(error) from None
+    return job
+
+
 def work() -> None:
     """Do the part of one process; the job comes on standard input.
 
     At the end it says why it gave up, or None, what it warns of, and what it returns.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
-    refused = found = None
+    # What a function of the user prints is no part of what is returned.
+    said_at_end = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    refused: Exception | None = None
+    found = None
     told: list[str] = []
     with warnings.catch_warnings(record=True) as said:
         try:
-            job: Job = pickle.load(sys.stdin.buffer)
-            function, given, where = job
+            function, given, where = _job()
             Thread(target=_end_with_parent, daemon=True).start()
             partners = OverJax(**where)
             found = function(partners, *given)
             partners.part()
-            told = [str(w.message) for w in said if partners.rank == 0]
+            if partners.rank == 0:
+                told = [str(w.message) for w in said]
+            else:
+                found = None
         except Exception as error:
             refused = error
             refused.add_note(format_exc())
-    sys.stdout.buffer.write(pickle.dumps((refused, told, found)))
+    said_at_end.write(pickle.dumps((refused, told, found)))
+    said_at_end.flush()
     sys.stdout.flush()
     # Not by the usual way: JAX would wait for a partner that may be dead.
     os._exit(0 if refused is None else 2)
