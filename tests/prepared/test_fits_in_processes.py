@@ -1,5 +1,6 @@
 """A fit of SVGPCR that several processes share: the same labels, and how it goes on."""
 
+import errno
 import importlib
 import os
 import pickle
@@ -139,6 +140,33 @@ def test_a_function_that_other_processes_cannot_find_is_a_sentence(monkeypatch):
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(job)))
     with pytest.raises(wc.InputError, match=wanted):
         processes._job()
+
+
+def test_no_proxy_stands_between_processes_of_this_machine(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://proxy:1")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:2")
+    with processes._no_proxies():
+        assert not [name for name in os.environ if name.lower().endswith("_proxy")]
+    assert os.environ["http_proxy"] == "http://proxy:1"
+    assert os.environ["HTTPS_PROXY"] == "http://proxy:2"
+
+
+def test_a_full_temporary_folder_is_a_sentence(tmp_path, monkeypatch):
+    write = os.write
+
+    def half_of_it_fits(file, text):
+        if len(text) > 10_000:
+            return write(file, text[:10_000])
+        if len(text) > 2_000:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, text)
+
+    monkeypatch.setattr("os.write", half_of_it_fits)
+    with (tmp_path / "said").open("w+b") as said:
+        processes._hand_over(said.fileno(), (None, [], bytes(15_000)))
+        worker = SimpleNamespace(poll=lambda: 2, said=said)
+        with pytest.raises(wc.InputError, match=r"No space left on device in the fol"):
+            processes._wait([worker])
 
 
 # -- in several ------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from tempfile import TemporaryFile
@@ -197,6 +197,34 @@ def _job() -> Job:
     return job
 
 
+@contextmanager
+def _no_proxies() -> Iterator[None]:
+    """Connect directly: a proxy does not reach the processes of this machine."""
+    names = [name for name in os.environ if name.lower().endswith("_proxy")]
+    kept = {name: os.environ.pop(name) for name in names}
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
+
+
+def _hand_over(file: int, at_end: tuple[Exception | None, list[str], Any]) -> None:
+    """Write the end of a process to a temporary file; if it is full, write that."""
+    text = pickle.dumps(at_end)
+    try:
+        while text:
+            text = text[os.write(file, text) :]
+    except OSError as error:
+        refused = InputError(
+            f"what was learned could not be handed over: {error.strerror} in "
+            f"the folder of temporary files. Make room there, or let TMPDIR name "
+            f"another folder."
+        )
+        os.ftruncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
+        os.write(file, pickle.dumps((refused, [], None)))
+
+
 def work() -> None:
     """Do the part of one process; the job comes on standard input.
 
@@ -204,7 +232,7 @@ def work() -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
     # What a function of the user prints is no part of what is returned.
-    said_at_end = os.fdopen(os.dup(1), "wb")
+    said_at_end = os.dup(1)
     os.dup2(2, 1)
     refused: Exception | None = None
     found = None
@@ -213,7 +241,8 @@ def work() -> None:
         try:
             function, given, where = _job()
             Thread(target=_end_with_parent, daemon=True).start()
-            partners = OverJax(**where)
+            with _no_proxies():
+                partners = OverJax(**where)
             found = function(partners, *given)
             partners.part()
             if partners.rank == 0:
@@ -223,9 +252,8 @@ def work() -> None:
         except Exception as error:
             refused = error
             refused.add_note(format_exc())
-    said_at_end.write(pickle.dumps((refused, told, found)))
-    said_at_end.flush()
     sys.stdout.flush()
+    _hand_over(said_at_end, (refused, told, found))
     # Not by the usual way: JAX would wait for a partner that may be dead.
     os._exit(0 if refused is None else 2)
 
