@@ -18,7 +18,7 @@ from traceback import format_exc
 from typing import Any
 
 from wisecrowd._checks import InputError, whole_number
-from wisecrowd._files import temporary_folder
+from wisecrowd._files import by_others, temporary_folder
 from wisecrowd.fit.partners import OverJax, PartnerDied, shared_by
 from wisecrowd.persist import load
 from wisecrowd.prepared.aggregate import aggregate_prepared
@@ -57,6 +57,8 @@ def fit_in_processes(model: Any, n_processes: int, *given: Any, **more: Any) -> 
     whole_number(n_processes, "n_processes")
     if n_processes == 1:
         return model.fit(*given, **more)
+    if model.checkpoint is not None:
+        by_others.append(Path(model.checkpoint).expanduser())
     return in_processes(fit_with, n_processes, model, given, more)
 
 
