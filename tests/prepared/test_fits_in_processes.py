@@ -151,6 +151,20 @@ def test_no_proxy_stands_between_processes_of_this_machine(monkeypatch):
     assert os.environ["HTTPS_PROXY"] == "http://proxy:2"
 
 
+class OfTwoThings(Exception):
+    """An error that pickle cannot make again."""
+
+    def __init__(self, one, other):
+        super().__init__(f"{one} {other}")
+
+
+def test_an_error_that_pickle_loses_is_told_in_another():
+    told = processes._sendable(OfTwoThings("of the", "user"))
+    assert repr(told) == "RuntimeError('OfTwoThings: of the user')"
+    ours = wc.InputError("a sentence")
+    assert processes._sendable(ours) is ours
+
+
 def test_a_full_temporary_folder_is_a_sentence(tmp_path, monkeypatch):
     write = os.write
 

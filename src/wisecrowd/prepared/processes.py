@@ -172,7 +172,7 @@ def _wait(workers: list[Any]) -> Any:
         if not isinstance(refused, PartnerDied | None):
             raise refused
         for sentence in warned:
-            warnings.warn(sentence, stacklevel=3)
+            warnings.warn(sentence, stacklevel=4)  # whoever called this module
         returned = returned if found is None else found
     if any(worker.poll() != 0 for worker in workers):
         raise PartnerDied
@@ -208,6 +208,15 @@ def _no_proxies() -> Iterator[None]:
         yield
     finally:
         os.environ.update(kept)
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return the error, or one of Python's that says the same, if pickle loses it."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _hand_over(file: int, at_end: tuple[Exception | None, list[str], Any]) -> None:
@@ -252,7 +261,7 @@ def work() -> None:
             else:
                 found = None
         except Exception as error:
-            refused = error
+            refused = _sendable(error)
             refused.add_note(format_exc())
     sys.stdout.flush()
     _hand_over(said_at_end, (refused, told, found))
