@@ -38,7 +38,14 @@ commit_lock = threading.RLock()
 """Held while files are put in place: do not end the process by force meanwhile."""
 committed: list[Path] = []
 """The files that this process has put in place, and the folders of runs."""
+by_others: list[Path] = []
+"""The files that processes of this one put in place, if they got so far."""
 _unfinished: set[Path] = set()
+
+
+def in_place() -> list[Path]:
+    """Return the files that this process and its own processes have put in place."""
+    return [*committed, *(path for path in by_others if path.exists())]
 
 
 def abandon() -> None:

@@ -62,7 +62,7 @@ def _end(number: signal.Signals) -> None:
     if files is not None:
         files.commit_lock.acquire(timeout=PATIENCE)
         files.abandon()
-    sentence = last_words(number, [] if files is None else files.committed)
+    sentence = last_words(number, [] if files is None else files.in_place())
     speaker = threading.Thread(target=_say, args=(sentence,), daemon=True)
     speaker.start()
     speaker.join(SAY_WITHIN)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import wisecrowd as wc
 from clusters import cluster
 from mistakes import one_sentence
+from wisecrowd import _files
 from wisecrowd.fit.partners import PartnerDied
 from wisecrowd.prepared import processes
 
@@ -360,8 +361,11 @@ def test_a_process_that_died_is_one_sentence_with_the_command_that_goes_on(
     )
     kept = ["--checkpoint", str(tmp_path / "a b"), "--set", "max_epochs=3"]
     monkeypatch.setattr("sys.argv", ["wisecrowd", *command, *kept])
+    one_sentence(run(*command, *kept), died, "No checkpoint had been written yet")
+    (tmp_path / "a b").touch()
     words = f" --checkpoint '{tmp_path}/a b' --set max_epochs=3 --resume\n"
     one_sentence(run(*command, *kept), died, words)
+    assert set(_files.in_place()) >= {tmp_path / "a b"}  # said after Ctrl-C
 
 
 @pytest.mark.parametrize(

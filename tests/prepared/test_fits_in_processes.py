@@ -1,8 +1,13 @@
 """A fit of SVGPCR that several processes share: the same labels, and how it goes on."""
 
+import errno
+import importlib
 import os
+import pickle
 import signal
+import sys
 import time
+from io import BytesIO
 from types import SimpleNamespace
 
 import numpy as np
@@ -121,7 +126,84 @@ def test_what_cannot_be_shared_is_a_sentence(crowd):
     check_shared(wc.SVGP())
 
 
+def of_the_script(x, y):
+    """A kernel that pickle knows by the name of its module."""
+
+
+def test_a_function_that_other_processes_cannot_find_is_a_sentence(monkeypatch):
+    wanted = r"cannot be sent to other processes \(.*write it into a file of its own"
+    worker = SimpleNamespace(stdin=BytesIO())
+    with pytest.raises(wc.InputError, match=wanted):
+        processes._tell(worker, (lambda x, y: 0, (), {}))
+    job = pickle.dumps((of_the_script, (), {}))
+    monkeypatch.delattr(sys.modules[__name__], "of_the_script")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(job)))
+    with pytest.raises(wc.InputError, match=wanted):
+        processes._job()
+
+
+def test_no_proxy_stands_between_processes_of_this_machine(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://proxy:1")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:2")
+    with processes._no_proxies():
+        assert not [name for name in os.environ if name.lower().endswith("_proxy")]
+    assert os.environ["http_proxy"] == "http://proxy:1"
+    assert os.environ["HTTPS_PROXY"] == "http://proxy:2"
+
+
+class OfTwoThings(Exception):
+    """An error that pickle cannot make again."""
+
+    def __init__(self, one, other):
+        super().__init__(f"{one} {other}")
+
+
+def test_an_error_that_pickle_loses_is_told_in_another():
+    told = processes._sendable(OfTwoThings("of the", "user"))
+    assert repr(told) == "RuntimeError('OfTwoThings: of the user')"
+    ours = wc.InputError("a sentence")
+    assert processes._sendable(ours) is ours
+
+
+def test_a_full_temporary_folder_is_a_sentence(tmp_path, monkeypatch):
+    write = os.write
+
+    def half_of_it_fits(file, text):
+        if len(text) > 10_000:
+            return write(file, text[:10_000])
+        if len(text) > 2_000:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, text)
+
+    monkeypatch.setattr("os.write", half_of_it_fits)
+    with (tmp_path / "said").open("w+b") as said:
+        processes._hand_over(said.fileno(), (None, [], bytes(15_000)))
+        worker = SimpleNamespace(poll=lambda: 2, said=said)
+        with pytest.raises(wc.InputError, match=r"No space left on device in the fol"):
+            processes._wait([worker])
+
+
 # -- in several ------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_processes_import_what_this_one_imports_and_may_print(
+    tmp_path, monkeypatch, capfd
+):
+    """Not what is in the folder where the command is given."""
+    for name in ("here", "beside"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "here" / "random.py").write_text("raise SystemExit")
+    (tmp_path / "beside" / "mine_alone.py").write_text(
+        "def rank_and_size(partners):\n"
+        "    print('something of the user')\n"
+        "    return partners.rank, partners.size\n"
+    )
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.syspath_prepend(tmp_path / "beside")
+    function = importlib.import_module("mine_alone").rank_and_size
+    assert processes.in_processes(function, 2) == (0, 2)
+    assert "something of the user" in capfd.readouterr().err
 
 
 def test_two_processes_find_the_same_labels_and_skills(crowd):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from numpy.testing import assert_allclose
 
 import wisecrowd as wc
 from clusters import cluster
-from wisecrowd.fit.partners import Alone
+from wisecrowd.fit.partners import Alone, OverJax
 from wisecrowd.prepared import processes
 from wisecrowd.prepared.aggregate import aggregate_prepared
 from wisecrowd.prepared.passes import gathered
@@ -211,3 +212,14 @@ def test_in_a_cluster_too_a_partner_that_dies_is_one_sentence(prepared, tmp_path
     assert first.returncode == 2
     assert said.count("\n") == 1
     assert said.startswith("error: a process that shares the work has died")
+
+
+def test_a_port_that_another_program_has_is_a_sentence():
+    with socket.socket() as other:
+        other.bind(("", 0))
+        other.listen()
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(wc.InputError, match="Choose another port, the same in all"):
+            OverJax(address, 2, 0)
+    with pytest.raises(wc.InputError, match="the first process cannot use the port"):
+        OverJax("127.0.0.1", 2, 0)

@@ -1,5 +1,6 @@
 """``wisecrowd aggregate`` and ``fit``: labels, skills and, with features, a model."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -127,7 +128,7 @@ def fit(
     )
     given = data.table.to_frame(), data.answers
     more = {"items": data.answers.items, "gold": data.gold}
-    with joined(distributed, how_to_go_on(model)) as partners:
+    with joined(distributed, partial(how_to_go_on, model)) as partners:
         first = partners.rank == 0
         outcome.say_read(data.answers, data.notes, quiet=quiet or not first)
         if distributed:

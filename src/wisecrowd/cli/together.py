@@ -3,8 +3,9 @@
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -13,10 +14,10 @@ import wisecrowd as wc
 
 
 @contextmanager
-def joined(distributed: bool, advice: str = "") -> Iterator[Any]:
+def joined(distributed: bool, advice: Callable[[], str] | None = None) -> Iterator[Any]:
     """Be one of the processes that a cluster has started, or the only one.
 
-    If another one dies, `advice` says what to do.
+    If another one dies, `advice` returns what to do.
     """
     from wisecrowd.fit.partners import Alone, OverJax, PartnerDied
 
@@ -30,7 +31,7 @@ def joined(distributed: bool, advice: str = "") -> Iterator[Any]:
         died = isinstance(error, PartnerDied)
         if not (distributed or died):
             raise
-        sentence = str(PartnerDied(advice)) if died and advice else str(error)
+        sentence = str(PartnerDied(advice())) if died and advice else str(error)
     typer.echo(f"error: {sentence}", err=True)
     if distributed:
         os._exit(2)  # at the usual end, JAX would wait for a partner that is dead
@@ -44,6 +45,8 @@ def how_to_go_on(model: Any) -> str:
             "Nothing was kept of this fit: run the same command again. With "
             "--checkpoint FILE, the next one can be resumed."
         )
+    if not Path(model.checkpoint).expanduser().exists():
+        return "No checkpoint had been written yet: run the same command again."
     more = [] if model.resume else ["--resume"]
     command = shlex.join(["wisecrowd", *sys.argv[1:], *more])
     return f"This resumes the fit from its checkpoint: {command}"

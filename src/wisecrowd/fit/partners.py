@@ -6,6 +6,7 @@ it with arrays of :meth:`OverJax.everywhere` and :meth:`OverJax.divided`.
 """
 
 import os
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -117,6 +118,8 @@ class OverJax:
         import jax
 
         self._jax = jax
+        if address is not None and rank == 0:
+            _check_port(address)
         try:
             jax.distributed.initialize(
                 address, size, rank, local_device_ids=[0], heartbeat_timeout_seconds=30
@@ -189,6 +192,20 @@ class OverJax:
     def part(self) -> None:
         """Wait until all processes are done: none may leave before the others."""
         self._jax.distributed.shutdown()
+
+
+def _check_port(address: str) -> None:
+    """Refuse a port that another program has: JAX would crash."""
+    port = address.rpartition(":")[2]
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("", int(port)))
+        except (OSError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"the first process cannot use the port {port!r} of {address!r} "
+                f"({error}). Choose another port, the same in all processes."
+            ) from None
 
 
 def _typed_as(like: Any, found: Any) -> Any:

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from tempfile import TemporaryFile
@@ -18,7 +18,7 @@ from traceback import format_exc
 from typing import Any
 
 from wisecrowd._checks import InputError, whole_number
-from wisecrowd._files import temporary_folder
+from wisecrowd._files import by_others, temporary_folder
 from wisecrowd.fit.partners import OverJax, PartnerDied, shared_by
 from wisecrowd.persist import load
 from wisecrowd.prepared.aggregate import aggregate_prepared
@@ -57,6 +57,8 @@ def fit_in_processes(model: Any, n_processes: int, *given: Any, **more: Any) -> 
     whole_number(n_processes, "n_processes")
     if n_processes == 1:
         return model.fit(*given, **more)
+    if model.checkpoint is not None:
+        by_others.append(Path(model.checkpoint).expanduser())
     return in_processes(fit_with, n_processes, model, given, more)
 
 
@@ -117,13 +119,16 @@ def _started(rank: int, n_processes: int, said: Any) -> Any:
 
     JAX complains at length if the first one dies. Nothing of the others is shown.
     """
-    command = [sys.executable, "-m", "wisecrowd.prepared.processes"]
+    # It imports what this process imports, and nothing else: "-m" alone would take a
+    # random.py of the folder for Python's.
+    command = [sys.executable, "-P", "-m", "wisecrowd.prepared.processes"]
+    found_in = os.pathsep.join(map(os.path.abspath, sys.path))
     # NPROC is what XLA takes for the number of cores.
     affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
     n_cores = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
     n_own = max(1, n_cores // n_processes)
-    threads = {"OMP_NUM_THREADS": "1", "NPROC": str(n_own)}
-    shown, env = DEVNULL if rank else None, {**os.environ, **threads}
+    own = {"OMP_NUM_THREADS": "1", "NPROC": str(n_own), "PYTHONPATH": found_in}
+    shown, env = DEVNULL if rank else None, {**os.environ, **own}
     worker: Any = subprocess.Popen(
         command, stdin=PIPE, stdout=said, stderr=shown, env=env
     )
@@ -132,9 +137,21 @@ def _started(rank: int, n_processes: int, said: Any) -> Any:
 
 
 def _tell(worker: Any, job: Job) -> None:
-    with suppress(OSError):  # it has died, which is seen soon
+    try:
         pickle.dump(job, worker.stdin)
         worker.stdin.flush()  # and stays open: a worker ends when this process does
+    except OSError:
+        pass  # it has died, which is seen soon
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise _not_sent(error) from None
+
+
+def _not_sent(error: Exception) -> InputError:
+    return InputError(
+        f"what is fitted cannot be sent to other processes ({error}). A function, such "
+        f"as a kernel, has to be that of a module: write it into a file of its own, "
+        f"beside the script, and import it from there."
+    )
 
 
 def _wait(workers: list[Any]) -> Any:
@@ -155,7 +172,7 @@ def _wait(workers: list[Any]) -> Any:
         if not isinstance(refused, PartnerDied | None):
             raise refused
         for sentence in warned:
-            warnings.warn(sentence, stacklevel=3)
+            warnings.warn(sentence, stacklevel=4)  # whoever called this module
         returned = returned if found is None else found
     if any(worker.poll() != 0 for worker in workers):
         raise PartnerDied
@@ -174,28 +191,80 @@ def _end_with_parent() -> None:
     os._exit(2)
 
 
+def _job() -> Job:
+    try:
+        job: Job = pickle.load(sys.stdin.buffer)
+    except (AttributeError, ImportError) as error:
+        raise _not_sent(error) from None
+    return job
+
+
+@contextmanager
+def _no_proxies() -> Iterator[None]:
+    """Connect directly: a proxy does not reach the processes of this machine."""
+    names = [name for name in os.environ if name.lower().endswith("_proxy")]
+    kept = {name: os.environ.pop(name) for name in names}
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return the error, or one of Python's that says the same, if pickle loses it."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _hand_over(file: int, at_end: tuple[Exception | None, list[str], Any]) -> None:
+    """Write the end of a process to a temporary file; if it is full, write that."""
+    text = pickle.dumps(at_end)
+    try:
+        while text:
+            text = text[os.write(file, text) :]
+    except OSError as error:
+        refused = InputError(
+            f"what was learned could not be handed over: {error.strerror} in "
+            f"the folder of temporary files. Make room there, or let TMPDIR name "
+            f"another folder."
+        )
+        os.ftruncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
+        os.write(file, pickle.dumps((refused, [], None)))
+
+
 def work() -> None:
     """Do the part of one process; the job comes on standard input.
 
     At the end it says why it gave up, or None, what it warns of, and what it returns.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
-    refused = found = None
+    # What a function of the user prints is no part of what is returned.
+    said_at_end = os.dup(1)
+    os.dup2(2, 1)
+    refused: Exception | None = None
+    found = None
     told: list[str] = []
     with warnings.catch_warnings(record=True) as said:
         try:
-            job: Job = pickle.load(sys.stdin.buffer)
-            function, given, where = job
+            function, given, where = _job()
             Thread(target=_end_with_parent, daemon=True).start()
-            partners = OverJax(**where)
+            with _no_proxies():
+                partners = OverJax(**where)
             found = function(partners, *given)
             partners.part()
-            told = [str(w.message) for w in said if partners.rank == 0]
+            if partners.rank == 0:
+                told = [str(w.message) for w in said]
+            else:
+                found = None
         except Exception as error:
-            refused = error
+            refused = _sendable(error)
             refused.add_note(format_exc())
-    sys.stdout.buffer.write(pickle.dumps((refused, told, found)))
     sys.stdout.flush()
+    _hand_over(said_at_end, (refused, told, found))
     # Not by the usual way: JAX would wait for a partner that may be dead.
     os._exit(0 if refused is None else 2)
 
