@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 import wisecrowd as wc
 from wisecrowd.blocks import Blocks
 from wisecrowd.fit.partners import Alone, PartnerDied, own_share, partners, shared_by
-from wisecrowd.fit.stochastic import rows_of_chunk
+from wisecrowd.fit.stochastic import Watched, of_first, rows_of_chunk
 from wisecrowd.methods.svgpcr import natural
 from wisecrowd.methods.svgpcr.parts import Parts
 from wisecrowd.prepared import processes
@@ -117,6 +117,24 @@ def test_the_seed_is_that_of_the_first_process(crowd):
         gold = crowd.answers.gold_codes
         plan, *_ = model(random_state=None)._asked(crowd.X, codes, gold, "conditional")
     assert plan.run.seed == 7
+
+
+def test_bound_and_seconds_are_those_of_the_first_process():
+    # Else one process would end its fit, at its own time limit, before the others.
+    class Second(Alone):
+        rank, size = 1, 2
+
+        def broadcast(self, tree):
+            (_, more), per_item, constant, seconds = tree
+            return (-1.0, more), per_item + 1, constant - 1, seconds + 60
+
+    own = Watched({"bound": -2.0, "a_term": 3.0}, np.zeros(4), 5.0)
+    with shared_by(Second()):
+        watched, seconds = of_first(own, 0.5)
+    assert watched.terms == {"bound": -1.0, "a_term": 3.0}
+    assert watched.per_item.tolist() == [1, 1, 1, 1]
+    assert (watched.constant, seconds) == (4.0, 60.5)
+    assert of_first(own, 0.5) == (own, 0.5)  # alone
 
 
 def test_what_cannot_be_shared_is_a_sentence(crowd):

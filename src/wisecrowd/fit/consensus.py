@@ -24,8 +24,11 @@ GAIN = 1e-3  # nats per left-out answer: what an iteration must bring
 LOOKED_AT = (0.02, 0.1, 0.3, 1.0)  # rates at which left-out answers are predicted
 
 
-Labels = Float[np.ndarray, "N C"]
-Predictions = Labels | Callable[[Labels], Labels]
+Predictions = (
+    Float[np.ndarray, "N C"]
+    | Callable[[Float[np.ndarray, "N C"]], Float[np.ndarray, "N C"]]
+)
+"""What a classifier says: a table, or a function from labels to one."""
 
 
 class Agreed(NamedTuple):

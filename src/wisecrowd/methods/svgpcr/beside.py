@@ -31,7 +31,7 @@ N_FOLDS = 3
 # Compiling took longer than the steps.
 QUICK = {**COMPILER, "xla_backend_optimization_level": 1}
 MOST_ITEMS = 60_000  # that the networks are learned from; 20,000 cost MNIST .0035
-MOST_NUMBERS = 80_000_000  # features of these items: .3 GB, and thrice that in use
+MOST_NUMBERS = 80_000_000  # features of these items: .3 GB
 N_UNITS = 128
 DROPOUT = 0.5
 BATCH = 128
